@@ -45,12 +45,28 @@ export async function confirmDelete(
   terminal: Terminal,
   { noun, name, yes }: { noun: string; name: string; yes?: boolean | undefined },
 ): Promise<void> {
+  const consequence = `This deletes the ${noun} ${printable(name)}.`
+  await confirmName(terminal, { consequence, verb: `delete the ${noun}`, name, yes })
+}
+
+interface NameToConfirm {
+  /** A sentence. */
+  consequence: string
+  /** The action, as it follows "Use --yes to". */
+  verb: string
+  name: string
+  yes?: boolean | undefined
+}
+
+/** Confirms a loss of data by having the name typed. @throws Refusal if it does not match, or there is no terminal */
+export async function confirmName(
+  terminal: Terminal,
+  { consequence, verb, name, yes }: NameToConfirm,
+): Promise<void> {
   if (yes) return
-  const message = `This deletes the ${noun} ${printable(name)}. Type its name to confirm:`
-  const typed = await ask(
-    terminal,
-    `Use --yes to delete the ${noun} without confirmation.`,
-    ({ input }, at) => input({ message }, at),
+  const message = `${consequence} Type its name to confirm:`
+  const typed = await ask(terminal, `Use --yes to ${verb} without confirmation.`, ({ input }, at) =>
+    input({ message }, at),
   )
   if (typed.trim() !== name) throw new Refusal(`"${typed}" does not match ${name}.`, 'Nothing was deleted.')
 }

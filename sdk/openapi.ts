@@ -901,7 +901,7 @@ export interface OperatedOperation {
   /** The server of the operation; null if it has none */
   server_id: string | null
   /** Type of the operation */
-  type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'delete' | 'attach_network' | 'detach_network'
+  type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'delete' | 'attach_network' | 'detach_network'
   /** Queued (`pending`), in progress (`running`) or finished: `succeeded`, `failed`, or `canceled` by a later request */
   status: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled'
   /** Estimated progress in percent; 100 once it has succeeded */
@@ -940,7 +940,7 @@ export interface Operation {
   /** The server of the operation; null if it has none */
   server_id: string | null
   /** Type of the operation */
-  type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'delete' | 'attach_network' | 'detach_network'
+  type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'delete' | 'attach_network' | 'detach_network'
   /** Queued (`pending`), in progress (`running`) or finished: `succeeded`, `failed`, or `canceled` by a later request */
   status: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled'
   /** Estimated progress in percent; 100 once it has succeeded */
@@ -1229,9 +1229,9 @@ export interface Problem {
   /** Id of the key that exists */
   ssh_key_id?: string | undefined
   /** Its status */
-  current_status?: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'suspended' | 'error' | 'deleting' | undefined
+  current_status?: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'suspended' | 'error' | 'deleting' | undefined
   /** Statuses that allow it */
-  allowed_statuses?: Array<'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'suspended' | 'error' | 'deleting'> | undefined
+  allowed_statuses?: Array<'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'suspended' | 'error' | 'deleting'> | undefined
   /** The operation to wait for */
   operation_id?: string | null | undefined
   /** Balance that is required: 24 hours of everything that the account pays for, including this, in rubles with two decimals */
@@ -1450,7 +1450,7 @@ export interface QuoteRequest {
   project_id?: string | undefined
   /** Text of your choice, up to 255 characters; null for none */
   description?: string | null | undefined
-  /** SSH keys that may log in; they cannot be changed later. Default: none, and the server gets a password, which its details show */
+  /** SSH keys that may log in; only a rebuild can change them. Default: none, and the server gets a password, which its details show */
   ssh_key_ids?: Array<string> | undefined
   /** User data for cloud-init, up to 64 KiB; kept encrypted and never shown again */
   user_data?: string | null | undefined
@@ -1473,7 +1473,7 @@ export interface QuoteRequest {
   firewall_ids?: Array<string> | undefined
   /** Whether to start it; a server that is created stopped is billed as well. Default: true. */
   start_on_create?: boolean | undefined
-  /** Whether `DELETE` is refused until this is set to false. Default: false. */
+  /** Whether `DELETE` and a rebuild are refused until this is set to false. Default: false. */
   delete_protection?: boolean | undefined
   /** Cores of a custom plan; for the range see `GET /pricing/limits` */
   cpu?: number | undefined
@@ -1506,7 +1506,7 @@ export interface QuoteRequestCustom {
   project_id?: string | undefined
   /** Text of your choice, up to 255 characters; null for none */
   description?: string | null | undefined
-  /** SSH keys that may log in; they cannot be changed later. Default: none, and the server gets a password, which its details show */
+  /** SSH keys that may log in; only a rebuild can change them. Default: none, and the server gets a password, which its details show */
   ssh_key_ids?: Array<string> | undefined
   /** User data for cloud-init, up to 64 KiB; kept encrypted and never shown again */
   user_data?: string | null | undefined
@@ -1529,7 +1529,7 @@ export interface QuoteRequestCustom {
   firewall_ids?: Array<string> | undefined
   /** Whether to start it; a server that is created stopped is billed as well. Default: true. */
   start_on_create?: boolean | undefined
-  /** Whether `DELETE` is refused until this is set to false. Default: false. */
+  /** Whether `DELETE` and a rebuild are refused until this is set to false. Default: false. */
   delete_protection?: boolean | undefined
 }
 
@@ -1554,7 +1554,7 @@ export interface QuoteRequestPreset {
   project_id?: string | undefined
   /** Text of your choice, up to 255 characters; null for none */
   description?: string | null | undefined
-  /** SSH keys that may log in; they cannot be changed later. Default: none, and the server gets a password, which its details show */
+  /** SSH keys that may log in; only a rebuild can change them. Default: none, and the server gets a password, which its details show */
   ssh_key_ids?: Array<string> | undefined
   /** User data for cloud-init, up to 64 KiB; kept encrypted and never shown again */
   user_data?: string | null | undefined
@@ -1577,8 +1577,19 @@ export interface QuoteRequestPreset {
   firewall_ids?: Array<string> | undefined
   /** Whether to start it; a server that is created stopped is billed as well. Default: true. */
   start_on_create?: boolean | undefined
-  /** Whether `DELETE` is refused until this is set to false. Default: false. */
+  /** Whether `DELETE` and a rebuild are refused until this is set to false. Default: false. */
   delete_protection?: boolean | undefined
+}
+
+export interface RebuildRequest {
+  /** Id of a template: the operating system that the server is created from */
+  template_id?: string | undefined
+  /** Slug of the template, such as `debian-12`, in place of `template_id` */
+  template?: string | undefined
+  /** SSH keys that may log in to the new system. With an empty list the server gets a new password, which its details show. Default: the keys that it has, or a new password if it has none */
+  ssh_key_ids?: Array<string> | undefined
+  /** User data for cloud-init, up to 64 KiB; null for none. Default: the user data that the server was created with */
+  user_data?: string | null | undefined
 }
 
 export interface RecoveryCodes {
@@ -1598,7 +1609,7 @@ export interface Server {
   /** Name of a zone, as `GET /zones` lists them */
   zone_slug: string
   /** Status of the server; those in -ing are temporary. `suspended`: stopped because the balance is used up, or by the operator; `error`: see `status_reason`, then start, reboot or delete it */
-  status: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'suspended' | 'error' | 'deleting'
+  status: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'suspended' | 'error' | 'deleting'
   /** Why it has this status, if no request led to it: `guest_shutdown`, `balance_depleted`, `account_suspended`, or the error code of an operation; `host_unavailable` if its host does not answer, so that the status is the last known one; otherwise null */
   status_reason: string | null
   /** Whether the size is a preset or chosen freely */
@@ -1615,7 +1626,7 @@ export interface Server {
   disk_gb: number
   /** Id of a template: the operating system that the server is created from */
   template_id: string
-  /** SSH keys that the server was created with, including those deleted since */
+  /** SSH keys that its system was created with, including those deleted since */
   ssh_key_ids: Array<string>
   /** Its public IPv4 address; null if it has none: then connect to the address and port in `ssh` */
   ipv4: string | null
@@ -1630,7 +1641,7 @@ export interface Server {
   }>
   /** Names and values of your choice */
   labels: Record<string, string>
-  /** Whether `DELETE` is refused */
+  /** Whether `DELETE` and a rebuild are refused */
   delete_protection: boolean
   /** Price per month of 730 hours, in rubles with two decimals */
   price_month_rub: string
@@ -1650,7 +1661,7 @@ export interface Server {
     /** Id of the operation; wait for it by this id */
     operation_id: string
     /** Type of the operation */
-    type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'delete'
+    type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'delete'
     /** Queued (`pending`), in progress (`running`) or finished: `succeeded`, `failed`, or `canceled` by a later request */
     status: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled'
     /** Estimated progress in percent; 100 once it has succeeded */
@@ -1687,7 +1698,7 @@ export interface ServerCreate {
   project_id?: string | undefined
   /** Text of your choice, up to 255 characters; null for none */
   description?: string | null | undefined
-  /** SSH keys that may log in; they cannot be changed later. Default: none, and the server gets a password, which its details show */
+  /** SSH keys that may log in; only a rebuild can change them. Default: none, and the server gets a password, which its details show */
   ssh_key_ids?: Array<string> | undefined
   /** User data for cloud-init, up to 64 KiB; kept encrypted and never shown again */
   user_data?: string | null | undefined
@@ -1710,7 +1721,7 @@ export interface ServerCreate {
   firewall_ids?: Array<string> | undefined
   /** Whether to start it; a server that is created stopped is billed as well. Default: true. */
   start_on_create?: boolean | undefined
-  /** Whether `DELETE` is refused until this is set to false. Default: false. */
+  /** Whether `DELETE` and a rebuild are refused until this is set to false. Default: false. */
   delete_protection?: boolean | undefined
   /** Cores of a custom plan; for the range see `GET /pricing/limits` */
   cpu?: number | undefined
@@ -1743,7 +1754,7 @@ export interface ServerCreateCustom {
   project_id?: string | undefined
   /** Text of your choice, up to 255 characters; null for none */
   description?: string | null | undefined
-  /** SSH keys that may log in; they cannot be changed later. Default: none, and the server gets a password, which its details show */
+  /** SSH keys that may log in; only a rebuild can change them. Default: none, and the server gets a password, which its details show */
   ssh_key_ids?: Array<string> | undefined
   /** User data for cloud-init, up to 64 KiB; kept encrypted and never shown again */
   user_data?: string | null | undefined
@@ -1766,7 +1777,7 @@ export interface ServerCreateCustom {
   firewall_ids?: Array<string> | undefined
   /** Whether to start it; a server that is created stopped is billed as well. Default: true. */
   start_on_create?: boolean | undefined
-  /** Whether `DELETE` is refused until this is set to false. Default: false. */
+  /** Whether `DELETE` and a rebuild are refused until this is set to false. Default: false. */
   delete_protection?: boolean | undefined
 }
 
@@ -1791,7 +1802,7 @@ export interface ServerCreatePreset {
   project_id?: string | undefined
   /** Text of your choice, up to 255 characters; null for none */
   description?: string | null | undefined
-  /** SSH keys that may log in; they cannot be changed later. Default: none, and the server gets a password, which its details show */
+  /** SSH keys that may log in; only a rebuild can change them. Default: none, and the server gets a password, which its details show */
   ssh_key_ids?: Array<string> | undefined
   /** User data for cloud-init, up to 64 KiB; kept encrypted and never shown again */
   user_data?: string | null | undefined
@@ -1814,7 +1825,7 @@ export interface ServerCreatePreset {
   firewall_ids?: Array<string> | undefined
   /** Whether to start it; a server that is created stopped is billed as well. Default: true. */
   start_on_create?: boolean | undefined
-  /** Whether `DELETE` is refused until this is set to false. Default: false. */
+  /** Whether `DELETE` and a rebuild are refused until this is set to false. Default: false. */
   delete_protection?: boolean | undefined
 }
 
@@ -1830,7 +1841,7 @@ export interface ServerDetails {
   /** Name of a zone, as `GET /zones` lists them */
   zone_slug: string
   /** Status of the server; those in -ing are temporary. `suspended`: stopped because the balance is used up, or by the operator; `error`: see `status_reason`, then start, reboot or delete it */
-  status: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'suspended' | 'error' | 'deleting'
+  status: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'suspended' | 'error' | 'deleting'
   /** Why it has this status, if no request led to it: `guest_shutdown`, `balance_depleted`, `account_suspended`, or the error code of an operation; `host_unavailable` if its host does not answer, so that the status is the last known one; otherwise null */
   status_reason: string | null
   /** Whether the size is a preset or chosen freely */
@@ -1847,7 +1858,7 @@ export interface ServerDetails {
   disk_gb: number
   /** Id of a template: the operating system that the server is created from */
   template_id: string
-  /** SSH keys that the server was created with, including those deleted since */
+  /** SSH keys that its system was created with, including those deleted since */
   ssh_key_ids: Array<string>
   /** Its public IPv4 address; null if it has none: then connect to the address and port in `ssh` */
   ipv4: string | null
@@ -1862,7 +1873,7 @@ export interface ServerDetails {
   }>
   /** Names and values of your choice */
   labels: Record<string, string>
-  /** Whether `DELETE` is refused */
+  /** Whether `DELETE` and a rebuild are refused */
   delete_protection: boolean
   /** Price per month of 730 hours, in rubles with two decimals */
   price_month_rub: string
@@ -1908,7 +1919,7 @@ export interface ServerDetails {
     /** Id of the operation; wait for it by this id */
     operation_id: string
     /** Type of the operation */
-    type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'delete'
+    type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'delete'
     /** Queued (`pending`), in progress (`running`) or finished: `succeeded`, `failed`, or `canceled` by a later request */
     status: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled'
     /** Estimated progress in percent; 100 once it has succeeded */
@@ -2008,7 +2019,7 @@ export interface ServerDetails {
     excess_rub: string
   }
   /** Actions that its status allows now; `update` changes the name and similar fields, `resize` the plan */
-  allowed_actions: Array<'start' | 'stop' | 'reboot' | 'console' | 'update' | 'resize' | 'delete'>
+  allowed_actions: Array<'start' | 'stop' | 'reboot' | 'console' | 'update' | 'resize' | 'rebuild' | 'delete'>
 }
 
 export interface ServerList {
@@ -2056,16 +2067,16 @@ export interface ServerStateConflictProblem {
   /** Stable code for programs */
   code: 'server_state_conflict'
   /** Its status */
-  current_status: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'suspended' | 'error' | 'deleting'
+  current_status: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'suspended' | 'error' | 'deleting'
   /** Statuses that allow it */
-  allowed_statuses: Array<'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'suspended' | 'error' | 'deleting'>
+  allowed_statuses: Array<'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'suspended' | 'error' | 'deleting'>
 }
 
 export interface ServerStats {
   /** Id of the server */
   server_id: string
   /** Status of the server; those in -ing are temporary. `suspended`: stopped because the balance is used up, or by the operator; `error`: see `status_reason`, then start, reboot or delete it */
-  status: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'suspended' | 'error' | 'deleting'
+  status: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'suspended' | 'error' | 'deleting'
   /** Seconds since it was started; null while it is off */
   uptime_seconds: number | null
   /** When it was measured */
@@ -2121,7 +2132,7 @@ export interface ServerUpdate {
   labels?: Record<string, string> | undefined
   /** Project to move it to; its charges go there from then on */
   project_id?: string | undefined
-  /** Whether `DELETE` is refused */
+  /** Whether `DELETE` and a rebuild are refused */
   delete_protection?: boolean | undefined
   /** Whether the size is a preset or chosen freely */
   plan_type?: 'custom' | 'preset' | undefined
@@ -2146,7 +2157,7 @@ export interface ServerUpdateCustom {
   labels?: Record<string, string> | undefined
   /** Project to move it to; its charges go there from then on */
   project_id?: string | undefined
-  /** Whether `DELETE` is refused */
+  /** Whether `DELETE` and a rebuild are refused */
   delete_protection?: boolean | undefined
   /** Whether the size is a preset or chosen freely */
   plan_type?: 'custom' | undefined
@@ -2167,7 +2178,7 @@ export interface ServerUpdatePreset {
   labels?: Record<string, string> | undefined
   /** Project to move it to; its charges go there from then on */
   project_id?: string | undefined
-  /** Whether `DELETE` is refused */
+  /** Whether `DELETE` and a rebuild are refused */
   delete_protection?: boolean | undefined
   /** Whether the size is a preset or chosen freely */
   plan_type?: 'preset' | undefined
@@ -2184,7 +2195,7 @@ export interface ServerUpdatePresetSlug {
   labels?: Record<string, string> | undefined
   /** Project to move it to; its charges go there from then on */
   project_id?: string | undefined
-  /** Whether `DELETE` is refused */
+  /** Whether `DELETE` and a rebuild are refused */
   delete_protection?: boolean | undefined
   /** Whether the size is a preset or chosen freely */
   plan_type?: 'preset' | undefined
@@ -2630,7 +2641,7 @@ export interface ZoneRoom {
 }
 
 /** Every Server.status. */
-export const serverStatuses = ['creating', 'running', 'stopped', 'starting', 'stopping', 'rebooting', 'resizing', 'suspended', 'error', 'deleting'] as const
+export const serverStatuses = ['creating', 'running', 'stopped', 'starting', 'stopping', 'rebooting', 'resizing', 'rebuilding', 'suspended', 'error', 'deleting'] as const
 
 /** Every Account.status. */
 export const accountStatuses = ['active', 'suspended', 'closed'] as const
@@ -3213,7 +3224,7 @@ export interface Routes {
       /** Name of a zone, as `GET /zones` lists them */
       zone_slug?: string | undefined
       /** Only those with this status */
-      status?: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'suspended' | 'error' | 'deleting' | undefined
+      status?: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'suspended' | 'error' | 'deleting' | undefined
       /** Whether the size is a preset or chosen freely */
       plan_type?: 'preset' | 'custom' | undefined
       /** Processor vendor; a zone may have both, at different prices */
@@ -3318,6 +3329,15 @@ export interface Routes {
       server_id: string
     }
     body?: StopRequest | undefined
+    reply: Operation
+  }
+  /** Replace the disk of a server by a new operating system */
+  'POST /servers/{server_id}/rebuild': {
+    path: {
+      /** Id of the server, a UUID */
+      server_id: string
+    }
+    body?: RebuildRequest | undefined
     reply: Operation
   }
   /** List the operations of a server, even a deleted one */
@@ -3572,7 +3592,7 @@ export interface Routes {
       /** Queued (`pending`), in progress (`running`) or finished: `succeeded`, `failed`, or `canceled` by a later request */
       status?: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled' | undefined
       /** Type of the operation */
-      type?: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'delete' | 'attach_network' | 'detach_network' | undefined
+      type?: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'delete' | 'attach_network' | 'detach_network' | undefined
       /** Type of the resource that the operation is on */
       subject_type?: 'server' | 'network' | undefined
       /** Id of the resource that the operation is on */

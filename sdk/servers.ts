@@ -1,5 +1,5 @@
 import { type ConsoleOptions, openConsole } from './console.ts'
-import type { ServerCreate, ServerUpdate, StartRequest, StopRequest } from './openapi.ts'
+import type { RebuildRequest, ServerCreate, ServerUpdate, StartRequest, StopRequest } from './openapi.ts'
 import { operationsOf, patience } from './operations.ts'
 import { everyItem } from './paging.ts'
 import type { Call, CallOptions, Query, Settings } from './request.ts'
@@ -60,6 +60,9 @@ export function servers(settings: Settings, call: Call) {
       call('POST /servers/{server_id}/stop', { path: { server_id }, body }, options),
     reboot: (server_id: string, body: StopRequest = {}, options?: CallOptions) =>
       call('POST /servers/{server_id}/reboot', { path: { server_id }, body }, options),
+    /** Replaces the disk by a new operating system; all data on it is lost. */
+    rebuild: (server_id: string, body: RebuildRequest, options?: CallOptions) =>
+      call('POST /servers/{server_id}/rebuild', { path: { server_id }, body }, options),
     /** Opens the serial console: iterate over it for the guest's output, and write the input to it. */
     console: (server_id: string, options?: ConsoleOptions) => openConsole(settings, call, server_id, options),
   }

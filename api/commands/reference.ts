@@ -57,6 +57,7 @@ const requests: [title: string, action: Action, accepted: string, force?: boolea
   ['console', 'console', '201'],
   ['PATCH, metadata', 'update', '200'],
   ['PATCH, plan', 'resize', '202'],
+  ['rebuild', 'rebuild', '202'],
   ['DELETE', 'delete', '202'],
 ]
 const refused = {

@@ -6,6 +6,7 @@ import { figures } from '../monitoring/schema.ts'
 import { NetworkId, PrivateIpv4 } from '../networks/schema.ts'
 import { PublishedPort } from '../ports/schema.ts'
 import { Server } from './schema.ts'
+import { actions } from './states.ts'
 
 const address = (version: string) =>
   nullable(
@@ -140,14 +141,11 @@ export const ServerDetails = Type.Object(
       },
       { description: 'Its traffic in this calendar month (UTC), as the price includes it' },
     ),
-    allowed_actions: Type.Array(
-      Type.Enum(['start', 'stop', 'reboot', 'console', 'update', 'resize', 'delete']),
-      {
-        description:
-          'Actions that its status allows now; `update` changes the name and similar fields, `resize` the plan',
-        examples: [['stop', 'reboot', 'console', 'update', 'delete']],
-      },
-    ),
+    allowed_actions: Type.Array(Type.Enum([...actions]), {
+      description:
+        'Actions that its status allows now; `update` changes the name and similar fields, `resize` the plan',
+      examples: [['stop', 'reboot', 'console', 'update', 'rebuild', 'delete']],
+    }),
   },
   {
     title: 'ServerDetails',

@@ -20,6 +20,8 @@ const DESCRIBED = [
   'cpu',
   'ram_mb',
   'disk_gb',
+  'template_id',
+  'ssh_keys',
   'price_month',
   'price_hour',
   'delete_at',

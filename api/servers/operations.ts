@@ -39,6 +39,11 @@ export interface ResizeData {
   growth: Size
 }
 
+/** Data of a rebuild: columns of the server's row, which change once the old disk is gone. */
+export interface RebuildData extends BootData {
+  login: Pick<ServerTable, 'template_id' | 'ssh_keys' | 'password' | 'user_data'>
+}
+
 /** Types of operations on a server, each with its data. */
 export interface ServerOperations {
   create: BootData
@@ -46,6 +51,7 @@ export interface ServerOperations {
   stop: OffData
   reboot: BootData & OffData
   resize: ResizeData
+  rebuild: RebuildData
   delete: object
 }
 export type ServerOperation = keyof ServerOperations
@@ -61,6 +67,7 @@ export const plans: {
   stop: { first: ({ force }) => (force ? 'power_off' : 'shutdown'), deadlineMs: 20 * MINUTE },
   reboot: { first: ({ force }) => (force ? 'reset' : 'shutdown'), deadlineMs: 60 * MINUTE },
   resize: { first: () => 'define', deadlineMs: 10 * MINUTE },
+  rebuild: { first: () => 'prepare', deadlineMs: 90 * MINUTE },
   delete: { first: () => 'destroy', deadlineMs: 60 * MINUTE },
 }
 export const operationTypes = Object.keys(plans)

@@ -46,7 +46,8 @@ const customSize = {
   }),
 }
 const preset = { preset_id: Type.Optional(PresetId), preset: Type.Optional(PresetSlug) }
-const template = { template_id: Type.Optional(TemplateId), template: Type.Optional(TemplateSlug) }
+/** A template, named by its id or its slug, with `templateRules`. */
+export const template = { template_id: Type.Optional(TemplateId), template: Type.Optional(TemplateSlug) }
 const plan = {
   ...preset,
   cpu: Type.Optional(customSize.cpu),
@@ -86,6 +87,8 @@ const planRules = [
   when(isPlan('custom'), without(PRESET, 'plan_type custom')),
   notBoth('template_id', 'template'),
 ]
+/** Exactly one name of a template is required. */
+export const templateRules = [notBoth('template_id', 'template'), either('template_id', 'template')]
 const InProject = uuid(
   PROJECT,
   'Project to put it in. Default: the default project of the account',
@@ -105,7 +108,7 @@ const order = {
       maxItems: 20,
       uniqueItems: true,
       description:
-        'SSH keys that may log in; they cannot be changed later. Default: none, and the server gets a password, which its details show',
+        'SSH keys that may log in; only a rebuild can change them. Default: none, and the server gets a password, which its details show',
     }),
   ),
   user_data: Type.Optional(
@@ -142,7 +145,10 @@ const order = {
     }),
   ),
   delete_protection: Type.Optional(
-    Type.Boolean({ default: false, description: 'Whether `DELETE` is refused until this is set to false' }),
+    Type.Boolean({
+      default: false,
+      description: 'Whether `DELETE` and a rebuild are refused until this is set to false',
+    }),
   ),
 }
 
@@ -217,7 +223,9 @@ const metadata = {
   project_id: Type.Optional(
     uuid(PROJECT, 'Project to move it to; its charges go there from then on', 'GET /account/projects'),
   ),
-  delete_protection: Type.Optional(Type.Boolean({ description: 'Whether `DELETE` is refused' })),
+  delete_protection: Type.Optional(
+    Type.Boolean({ description: 'Whether `DELETE` and a rebuild are refused' }),
+  ),
 }
 const updateExample = { name: 'web-2', labels: { env: 'test' } }
 const { preset_id: _id, preset: _slug, ...optionalSize } = plan

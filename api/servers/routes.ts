@@ -19,6 +19,7 @@ import { operationRoutes } from './operation-routes.ts'
 import { SERVER_SUBJECT } from './operations.ts'
 import { ServerUpdate } from './order-schema.ts'
 import { powerRoutes } from './power-routes.ts'
+import { type RebuildRoutesOptions, rebuildRoutes } from './rebuild/routes.ts'
 import { type ServerLoader, serverLoader } from './rows.ts'
 import { Server, ServerQuery, serverProblems } from './schema.ts'
 import type { Servers } from './servers.ts'
@@ -37,7 +38,7 @@ const UPDATE_ERRORS: readonly ProblemType[] = [
   catalogProblems.capacity_unavailable,
 ]
 
-export interface ServerRoutesOptions extends DetailsOptions, MetricsOptions {
+export interface ServerRoutesOptions extends DetailsOptions, MetricsOptions, RebuildRoutesOptions {
   drivers: Drivers
   servers: Servers
   engine: Engine
@@ -51,6 +52,7 @@ export function serverRoutes(options: ServerRoutesOptions): Route[] {
     ...objectRoutes(options, load),
     ...detailRoutes(options, load),
     ...powerRoutes(options, load),
+    ...rebuildRoutes(options, load),
     ...operationRoutes(options),
   ]
 }

@@ -91,7 +91,7 @@ const server = {
   ...size,
   template_id: TemplateId,
   ssh_key_ids: Type.Array(SshKeyId, {
-    description: 'SSH keys that the server was created with, including those deleted since',
+    description: 'SSH keys that its system was created with, including those deleted since',
   }),
   ipv4: nullable(Type.String(), {
     description:
@@ -112,7 +112,10 @@ const server = {
     description: 'Names and values of your choice',
     examples: [{ env: 'prod' }],
   }),
-  delete_protection: Type.Boolean({ description: 'Whether `DELETE` is refused', examples: [false] }),
+  delete_protection: Type.Boolean({
+    description: 'Whether `DELETE` and a rebuild are refused',
+    examples: [false],
+  }),
   price_month_rub: MonthPrice,
   price_hour_rub: HourPrice,
   ssh: Type.Object(ssh, { description: 'Address, port and user for SSH' }),

@@ -22,6 +22,7 @@ import { beginDelete } from './deletion.ts'
 import { guard } from './guard.ts'
 import { type BootData, dataIf, serverSubject } from './operations.ts'
 import type { ServerUpdate } from './order-schema.ts'
+import { requireUnprotected } from './protection.ts'
 import { billedServer } from './queries.ts'
 import { release, reserveQuota } from './reservation.ts'
 import { type StopRequest, serverProblems } from './schema.ts'
@@ -136,11 +137,7 @@ export class Servers {
       const server = await this.#lock(tx, serverId)
       const active = await findActive(tx, serverSubject(serverId))
       if (active?.type === 'delete') return { server, operation: active }
-      if (server.delete_protection && !isForced)
-        throw new ApiError(
-          serverProblems.delete_protected,
-          'The server is protected from deletion. Set delete_protection to false first.',
-        )
+      if (!isForced) requireUnprotected(server)
       const now = clock.now()
       canceled = await cancelActive(tx, serverSubject(serverId), now)
       const resize = dataIf('resize', active)

@@ -4,7 +4,17 @@ import type { ServerStatus } from './tables.ts'
 export type { ServerStatus }
 
 /** The actions on a server. `update` changes metadata, `resize` the configuration. */
-export type Action = 'start' | 'stop' | 'reboot' | 'console' | 'update' | 'resize' | 'delete'
+export const actions = [
+  'start',
+  'stop',
+  'reboot',
+  'console',
+  'update',
+  'resize',
+  'rebuild',
+  'delete',
+] as const
+export type Action = (typeof actions)[number]
 
 /** The operation that a transient status belongs to. Every other status is stable. */
 export const transient = {
@@ -13,6 +23,7 @@ export const transient = {
   stopping: 'stop',
   rebooting: 'reboot',
   resizing: 'resize',
+  rebuilding: 'rebuild',
   deleting: 'delete',
 } as const satisfies Partial<Record<ServerStatus, ServerOperation>>
 
@@ -35,6 +46,7 @@ export const statuses = [
   'stopping',
   'rebooting',
   'resizing',
+  'rebuilding',
   'suspended',
   'error',
   'deleting',
@@ -47,6 +59,7 @@ export const poweredStatuses = [
   'starting',
   'stopping',
   'rebooting',
+  'rebuilding',
 ] as const satisfies readonly ServerStatus[]
 
 /** The state rules: in which statuses an action is accepted. Guards, allowed_actions and the docs read this table. */
@@ -56,9 +69,13 @@ export const allowedIn = {
   reboot: ['running', 'error'],
   console: poweredStatuses,
   resize: ['stopped'],
+  rebuild: ['running', 'stopped', 'error'],
   update: statuses.filter((status) => status !== 'deleting'),
   delete: statuses,
 } as const satisfies Record<Action, readonly ServerStatus[]>
+
+/** The actions that `delete_protection` forbids, because the data on the disk is lost with them. */
+const losesDisk: readonly Action[] = ['rebuild', 'delete']
 
 /** A forced stop replaces an operation that turns the machine off anyway. */
 const forcedStopIn: readonly ServerStatus[] = [...allowedIn.stop, 'stopping', 'rebooting']
@@ -80,7 +97,8 @@ export const offIn: readonly ServerStatus[] = ['stopped', 'suspended']
 
 /** True if an action turns on a machine that is off: a reboot of a server in `error` is a start. */
 export function turnsOn(action: Action, status: ServerStatus): boolean {
-  return action === 'start' || (action === 'reboot' && status === 'error')
+  const startsAgain = action === 'reboot' || action === 'rebuild'
+  return action === 'start' || (startsAgain && status !== 'running')
 }
 
 /** Statuses that can be suspended, each with the status after a top-up. A broken server is not started again. */
@@ -110,13 +128,13 @@ export const becomingBilledIn = [
   'starting',
   'rebooting',
   'resizing',
+  'rebuilding',
 ] as const satisfies readonly ServerStatus[]
 
 /** The actions that are allowed now. */
 export function allowedActions(server: { status: ServerStatus; delete_protection: number }): Action[] {
-  const actions: Action[] = ['start', 'stop', 'reboot', 'console', 'update', 'resize', 'delete']
   return actions.filter((action) => {
-    if (action === 'delete' && server.delete_protection) return false
+    if (losesDisk.includes(action) && server.delete_protection) return false
     return checkAction(action, server.status) === 'allowed'
   })
 }

@@ -14,6 +14,7 @@ export type ServerStatus =
   | 'stopping'
   | 'rebooting'
   | 'resizing'
+  | 'rebuilding'
   | 'suspended'
   | 'error'
   | 'deleting'

@@ -61,7 +61,7 @@ export function renting(options: Wired, capacity: Capacity, turns: Turns) {
   const sampler = new Sampler({ ...watching, servers: measured, everySeconds: sampleSeconds })
   const parts = {
     ...leading,
-    ...{ engine, orders, servers, operationSchemas: schemas, sampleSeconds, protectedServers },
+    ...{ engine, orders, servers, operationSchemas: schemas, sampleSeconds, graceMs, protectedServers },
     ...{ serverRows, requireCover },
     serverNotFound: serverProblems.server_not_found,
   }

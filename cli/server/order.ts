@@ -92,7 +92,7 @@ export async function requestOf(
   const place = await placeOf(berth, { zone, cpuType })
   return {
     ...place,
-    ...(template === undefined ? {} : UUID.test(template) ? { template_id: template } : { template }),
+    ...(template === undefined ? {} : templateOf(template)),
     ssh_key_ids: await Promise.all((sshKey || []).map((key) => idOf(berth, sshKeyKind, key))),
     project_id: project === undefined ? undefined : await idOf(berth, projectKind, project),
     labels: options.label,
@@ -110,6 +110,11 @@ export async function requestOf(
       (await Promise.all(options.firewall.map((given) => idOf(berth, firewallKind, given)))),
     ...planOf(options),
   }
+}
+
+/** A template as given: an id or a slug. */
+export function templateOf(given: string): { template_id: string } | { template: string } {
+  return UUID.test(given) ? { template_id: given } : { template: given }
 }
 
 type Plan = Pick<QuoteRequest, 'plan_type' | 'preset_id' | 'preset' | 'cpu' | 'ram_mb' | 'disk_gb'>
@@ -131,7 +136,8 @@ export function sizeOf({ preset, cpu, ramMb: ram_mb, diskGb: disk_gb }: Size): P
   return { plan_type: 'preset', ...(UUID.test(preset) ? { preset_id: preset } : { preset }), ...size }
 }
 
-async function userDataOf(terminal: Terminal, file: string | undefined): Promise<string | undefined> {
+/** Reads a file of user data; - is stdin. @throws Refusal if it can't be read */
+export async function userDataOf(terminal: Terminal, file: string | undefined): Promise<string | undefined> {
   if (file === undefined) return undefined
   if (file === '-') return readAll(terminal.stdin)
   try {

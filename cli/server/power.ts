@@ -90,6 +90,7 @@ const outcomes: Record<Operation['type'], string> = {
   stop: 'is stopped',
   reboot: 'is running again',
   resize: 'is resized',
+  rebuild: 'is rebuilt',
   delete: 'is deleted',
   attach_network: 'is attached',
   detach_network: 'is detached',

@@ -6,6 +6,7 @@ import { listServers } from './list.ts'
 import { metricsCommand } from './metrics.ts'
 import { listPorts, publishCommand, unpublishCommand } from './ports.ts'
 import { deleteCommand, powerCommands, waitCommand } from './power.ts'
+import { rebuildCommand } from './rebuild.ts'
 import { resizeCommand } from './resize.ts'
 import { showCommand } from './show.ts'
 import { sshCommand } from './ssh.ts'
@@ -30,6 +31,7 @@ export function serverCommand(): Command {
     metricsCommand(),
     updateCommand(),
     resizeCommand(),
+    rebuildCommand(),
     deleteCommand(),
   ]
   for (const command of commands) server.addCommand(command)

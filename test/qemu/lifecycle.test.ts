@@ -68,6 +68,23 @@ test('an image without a kernel beside it boots by its own GRUB, and a server wi
   expect(qemu).not.toContain(' -kernel ')
 })
 
+test('a rebuilt server has an empty disk of the new system, and is reached where it was', async () => {
+  const { server_id: id } = await service.create({ name: 'again', ssh_key_ids: [sshKeyId] })
+  await service.settle(id)
+  const { ssh: before, network } = (await service.call('GET', `/servers/${id}/details`)).body
+  await service.ssh(id, 'echo precious > file && sync', identity)
+  const { body: templates } = await service.call('GET', '/templates')
+  const { template_id } = templates.find(({ slug }: { slug: string }) => slug === 'micro-disk')
+  await service.act(id, 'rebuild', { template_id })
+  const { ssh: after, ...details } = (await service.call('GET', `/servers/${id}/details`)).body
+  expect(details).toMatchObject({ status: 'running', template_id, network })
+  expect(after.command).toBe(before.command)
+  expect(after.host_key_fingerprints).not.toEqual(before.host_key_fingerprints)
+  expect(await service.ssh(id, 'hostname; ls', identity)).toBe('again')
+  const [qemu = ''] = service.processesOf(id).filter(isQemu)
+  expect(qemu).not.toContain(' -kernel ')
+})
+
 test('user data runs, and the CPU is of the vendor that was asked for', async () => {
   const user_data = '#!/bin/sh\necho "$(hostname) was here" > /run/told\n'
   const { server_id: id } = await service.create({

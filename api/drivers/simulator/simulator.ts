@@ -113,7 +113,8 @@ export class Simulator implements Driver {
       if (machine?.isOn)
         throw new DriverError('start_failed', 'The machine is running; turn it off before it is changed.')
       const diskGb = Math.max(machine?.diskGb ?? 0, spec.diskGb)
-      const fresh = { diskGb, isOn: false, startedAt: 0, readyAt: 0, offAt: null, stopReason: null }
+      const createdAt = this.#options.clock.now()
+      const fresh = { createdAt, isOn: false, startedAt: 0, readyAt: 0, offAt: null, stopReason: null }
       return { ...fresh, ...machine, spec: kept, diskGb }
     })
   }
@@ -203,7 +204,7 @@ export class Simulator implements Driver {
     await this.#machines.refresh([serverId])
     const machine = this.#machines.find(serverId)
     if (!machine?.isOn || machine.readyAt > this.#options.clock.now()) return null
-    return { hostKeys: [hostKeyOf(serverId)] }
+    return { hostKeys: [hostKeyOf(serverId, machine)] }
   }
 
   async connect(networks: ReadonlyMap<string, ServerNetwork>): Promise<void> {
@@ -316,8 +317,9 @@ export class Simulator implements Driver {
   }
 }
 
-function hostKeyOf(serverId: string): HostKey {
-  const blob = createHash('sha256').update(serverId).digest()
+/** The guest creates its key with its first boot, so each disk has its own. */
+function hostKeyOf(serverId: string, { createdAt = 0 }: Machine): HostKey {
+  const blob = createHash('sha256').update(`${serverId} ${createdAt}`).digest()
   const fingerprint = createHash('sha256').update(blob).digest('base64').replace(/=+$/, '')
   return { type: 'ssh-ed25519', fingerprint: `SHA256:${fingerprint}`, publicKey: blob.toString('base64') }
 }

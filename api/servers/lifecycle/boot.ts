@@ -1,6 +1,14 @@
-import { findTemplate } from '../../catalog/file.ts'
-import { DriverError } from '../../drivers/driver.ts'
-import { again, done, fail, next, type Step, type StepResult } from '../../operations/procedure.ts'
+import { findTemplate, type Template } from '../../catalog/file.ts'
+import { type Driver, DriverError } from '../../drivers/driver.ts'
+import {
+  again,
+  done,
+  fail,
+  next,
+  type Operation,
+  type Step,
+  type StepResult,
+} from '../../operations/procedure.ts'
 import { moveSsh, settlePorts } from '../../ports/ports.ts'
 import { BOOT_MS, type BootData } from '../operations.ts'
 import { BOOT_TIMEOUT } from '../states.ts'
@@ -94,23 +102,33 @@ function imageStep({ drivers, catalog, log }: ProcedureOptions): Step<BootData, 
         'The disk of the server is missing on its host. Contact support with the id of the operation.',
       )
     }
-    const template = findTemplate(catalog, server.template_id)
-    if (!template) return fail('image_unavailable', 'The template of this server is no longer available.')
-    const state = await driver.image(template.image)
-    if (state.state === 'ready') return next('make', IMAGE_SHARE)
-    if (state.state === 'failed') {
-      // The store's message is only for the operator: it names packages, sources and files.
-      log.error(
-        { operation_id: operation.operation_id, reason: state.message },
-        'an image could not be prepared',
-      )
-      return fail(
-        'image_unavailable',
-        'The image of this template could not be prepared. Choose another template, or try again later.',
-      )
-    }
-    return again(ASK_IMAGE_MS, state.state === 'preparing' ? Math.floor(state.progress * IMAGE_SHARE) : 0)
+    return prepareImage({ log }, operation, driver, findTemplate(catalog, server.template_id), 'make')
   }
+}
+
+/**
+ * Prepares the image of a template.
+ * @param then the step that follows once the image is ready
+ */
+export async function prepareImage(
+  { log }: Pick<ProcedureOptions, 'log'>,
+  { operation_id }: Pick<Operation<object>, 'operation_id'>,
+  driver: Driver,
+  template: Template | undefined,
+  then: string,
+): Promise<StepResult<undefined>> {
+  if (!template) return fail('image_unavailable', 'The template of this server is no longer available.')
+  const state = await driver.image(template.image)
+  if (state.state === 'ready') return next(then, IMAGE_SHARE)
+  if (state.state === 'failed') {
+    // The store's message is only for the operator: it names packages, sources and files.
+    log.error({ operation_id, reason: state.message }, 'an image could not be prepared')
+    return fail(
+      'image_unavailable',
+      'The image of this template could not be prepared. Choose another template, or try again later.',
+    )
+  }
+  return again(ASK_IMAGE_MS, state.state === 'preparing' ? Math.floor(state.progress * IMAGE_SHARE) : 0)
 }
 
 /** Moves a server to a free host port, because another program uses its port. */

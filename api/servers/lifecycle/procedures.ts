@@ -19,10 +19,11 @@ import {
 } from '../../operations/procedure.ts'
 import type { OperationTable } from '../../operations/tables.ts'
 import { withdrawPorts } from '../../ports/ports.ts'
-import { billingStart } from '../billing-start.ts'
+import { billingStart, bootTime } from '../billing-start.ts'
 import {
   type BootData,
   type OffData,
+  type RebuildData,
   type ResizeData,
   type ServerOperation,
   type ServerOperations,
@@ -37,11 +38,13 @@ import { becomeSuspended } from '../suspension.ts'
 import type { ServerStatus, ServerTable } from '../tables.ts'
 import { bootSteps } from './boot.ts'
 import { offSteps } from './off.ts'
+import { erased, eraseSteps } from './rebuild.ts'
 import { machineSpec, type ProcedureOptions } from './spec.ts'
 
 /** The procedure of each type of operation. */
 export function serverProcedures(options: ProcedureOptions): Record<ServerOperation, Runner> {
   const boot = bootSteps(options)
+  const { make, boot: turnOn, ready } = boot
   const { reset, ...off } = offSteps(options)
   const power = { conclude: concluder(options), sharesEnds: true }
   const isOff = async () => done()
@@ -65,6 +68,11 @@ export function serverProcedures(options: ProcedureOptions): Record<ServerOperat
       read,
       conclude: resizeConcluder(options),
     }),
+    rebuild: runner<ServerOperations['rebuild'], ServerTable>({
+      steps: patient<string, RebuildData>({ ...eraseSteps(options), make, boot: turnOn, ready }, options),
+      read,
+      conclude,
+    }),
     delete: runner<ServerOperations['delete'], ServerTable>({
       steps: patient({ destroy: destroyStep(options) }, options),
       read,
@@ -76,7 +84,7 @@ export function serverProcedures(options: ProcedureOptions): Record<ServerOperat
 /** The pause before the next call to a host that did not answer. */
 const HOST_MS = 5_000
 
-/** Makes steps of create and delete wait for a host that does not answer, rather than fail. */
+/** Makes steps of create, rebuild and delete wait for a host that does not answer, rather than fail. */
 function patient<Name extends string, Data>(
   steps: Record<Name, Step<Data, ServerTable>>,
   { log }: ProcedureOptions,
@@ -97,8 +105,8 @@ function patient<Name extends string, Data>(
   return Object.fromEntries(entries) as Record<Name, Step<Data, ServerTable>> // the same names
 }
 
-type PowerData = BootData & OffData
-type PowerOperation = 'create' | 'start' | 'stop' | 'reboot'
+type PowerData = BootData & OffData & Partial<RebuildData>
+type PowerOperation = 'create' | 'start' | 'stop' | 'reboot' | 'rebuild'
 
 /**
  * Ends an operation on a machine: on success the status follows from the type, otherwise from the state of the machine.
@@ -107,17 +115,20 @@ function concluder({ clock, drivers }: ProcedureOptions): Procedure<PowerData, S
   return async (operation, outcome, { server_id, pool }) => {
     const now = clock.now()
     const type = operation.type as PowerOperation // those that serverProcedures gives this conclusion
-    const isOn =
-      outcome.status === 'succeeded'
-        ? operation.type !== 'stop' && operation.data.start_on_create !== false
-        : isStillOn(type, await drivers.at(pool).inspect(server_id))
+    const machine = outcome.status === 'succeeded' ? null : await drivers.at(pool).inspect(server_id)
+    const isOn = machine
+      ? isStillOn(type, machine)
+      : operation.type !== 'stop' && operation.data.start_on_create !== false
     const billedFrom = billingStart({ type, data: operation.data }, outcome, isOn, now)
-    const { suspend, host_keys, has_disk } = operation.data
+    const { suspend, login, host_keys, has_disk } = operation.data
+    // A rebuild may end between the removal of the old disk and the creation of the new one.
+    const isErased = login !== undefined && !has_disk && machine?.power === 'absent'
     return writeToServer(server_id, async (tx, server) => {
       if (outcome.status === 'succeeded' && suspend)
         return becomeSuspended(tx, server, { from: suspend, reason: server.status_reason ?? SUSPENDED, now })
       await updateServer(tx, server, {
-        status: isOn ? 'running' : restStatus(operation, outcome),
+        ...(isErased ? erased({ login }) : {}),
+        status: isOn ? 'running' : isErased ? 'error' : restStatus(operation, outcome),
         status_reason: outcome.status === 'failed' ? outcome.code : null,
         started_at: isOn ? startTime(operation, server, now) : null,
         billed_since: server.billed_since ?? billedFrom,
@@ -149,9 +160,9 @@ function restStatus(operation: Operation<PowerData>, outcome: Outcome): ServerSt
   return operation.type === 'create' && outcome.status === 'failed' ? 'error' : 'stopped'
 }
 
-/** A stop that failed leaves the machine as it was: running since then. */
-function startTime(operation: Operation<PowerData>, server: ServerTable, now: number): number {
-  return operation.type === 'stop' ? (server.started_at ?? now) : now
+/** An operation that failed before it turned the machine on leaves it as it was: running since then. */
+function startTime({ data }: Operation<PowerData>, server: ServerTable, now: number): number {
+  return bootTime(data) === null ? (server.started_at ?? now) : now
 }
 
 function resizeStep(options: ProcedureOptions): Step<ResizeData, ServerTable> {

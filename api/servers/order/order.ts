@@ -1,20 +1,13 @@
 import { findAccount } from '../../accounts/accounts.ts'
 import { findProject, unknownProject } from '../../accounts/projects.ts'
-import { findSshKeys } from '../../accounts/ssh-keys.ts'
-import type { SshKeyTable } from '../../accounts/tables.ts'
-import {
-  findZone,
-  isFor,
-  notOnOffer,
-  onSale,
-  type Template,
-  unknownZone,
-  type Zone,
-} from '../../catalog/file.ts'
+import { findZone, onSale, type Template, unknownZone } from '../../catalog/file.ts'
 import { notOffered, type Plan, resolvePlan, sizeField } from '../../catalog/plans.ts'
 import type { CpuType, Feature } from '../../drivers/driver.ts'
 import { bodyIssue, type Issue, invalid } from '../../http/contract/problem.ts'
+import { readLogin } from '../login.ts'
 import type { QuoteRequest } from '../order-schema.ts'
+import { readTemplate } from '../template.ts'
+import type { StoredKey } from '../view.ts'
 import { capacityPart, coverPart, projectPart, quotaPart } from './account.ts'
 import { addressPart } from './addresses.ts'
 import { firewallsPart } from './firewalls.ts'
@@ -22,7 +15,6 @@ import { networksPart } from './networks.ts'
 import type { Asked, OrderOptions, OrderPart } from './part.ts'
 import { portsPart, sshPart } from './ports.ts'
 
-const USER_DATA_BYTES = 65_536
 const NOTHING = { cpuTypes: [], features: [] } satisfies { cpuTypes: CpuType[]; features: Feature[] }
 
 /** A request whose names and ids were all found. */
@@ -33,7 +25,7 @@ export interface Order {
   /** The moment whose prices the plan has. */
   pricedAt: number
   projectId: string
-  keys: SshKeyTable[]
+  keys: StoredKey[]
   /** Everything that the order takes, in the order of locks. */
   parts: OrderPart[]
 }
@@ -56,14 +48,8 @@ export async function readOrder(
   const projectId = project_id ?? (await findAccount(db, accountId)).default_project_id
   if (project_id !== undefined && !(await findProject(db, accountId, project_id)))
     issues.push(unknownProject())
-  const { ssh_key_ids: ids = [] } = request
-  const keys = await findSshKeys(db, accountId, ids)
-  ids.forEach((id, at) => {
-    if (!keys.some((key) => key.ssh_key_id === id))
-      issues.push(bodyIssue(`ssh_key_ids.${at}`, 'not_found', `No such SSH key: ${id}.`))
-  })
-  if (Buffer.byteLength(request.user_data ?? '') > USER_DATA_BYTES)
-    issues.push(bodyIssue('user_data', 'too_long', 'user_data must have at most 64 KiB.'))
+  const { keys, issues: loginIssues } = await readLogin(db, accountId, request)
+  issues.push(...loginIssues)
   const firewalls = await firewallsPart(asked)
   const networks = await networksPart(asked)
   const ports = portsPart(asked)
@@ -112,25 +98,6 @@ function readPlan(
   if (template && plan.size.disk_gb < template.minDiskGb)
     issues.push(diskIssue(sizeField(request), plan, template))
   return { plan, template, issues }
-}
-
-/** The template that a request names, by slug or id. */
-function readTemplate(
-  { template: slug, template_id: id }: QuoteRequest,
-  templates: readonly Template[],
-  zone: Zone | undefined,
-): { template: Template | undefined; issue: Issue | null } {
-  const field = slug === undefined ? 'template_id' : 'template'
-  const named = slug ?? id
-  const template = templates.find((offer) =>
-    slug === undefined ? offer.templateId === id : offer.slug === slug,
-  )
-  if (named === undefined || (template && (!zone || isFor(zone, template)))) return { template, issue: null }
-  const fitting = templates.filter((offer) => !zone || isFor(zone, offer)).map((offer) => offer.slug)
-  const issue = template
-    ? bodyIssue(field, 'not_in_enum', `No image for ${zone?.zone_slug}. On offer: ${fitting.join(', ')}.`)
-    : bodyIssue(field, 'not_found', notOnOffer('template', named, fitting))
-  return { template, issue }
 }
 
 function diskIssue(field: string, plan: Plan, template: Template): Issue {

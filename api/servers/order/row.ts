@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { v7 as uuid } from 'uuid'
-import { generatePassword } from '../../secrets.ts'
 import { generateName } from '../host-name.ts'
+import { loginColumns } from '../login.ts'
 import type { QuoteRequest, ServerCreate } from '../order-schema.ts'
 import { planColumns } from '../plan-columns.ts'
 import type { ServerTable } from '../tables.ts'
@@ -43,16 +43,7 @@ export function newRow(
     ...planColumns(plan),
     // The schema requires one of an order, and one that is unknown was refused.
     template_id: template?.templateId as string,
-    ssh_keys: JSON.stringify(
-      keys.map(({ ssh_key_id, name, fingerprint, public_key }) => ({
-        ssh_key_id,
-        name,
-        fingerprint,
-        public_key,
-      })),
-    ),
-    user_data: request.user_data ? secrets.seal(request.user_data) : null,
-    password: keys.length === 0 ? secrets.seal(generatePassword()) : null,
+    ...loginColumns(secrets, keys, request.user_data),
     delete_protection: request.delete_protection ? 1 : 0,
     priced_at: pricedAt,
     suspended_from: null,

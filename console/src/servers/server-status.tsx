@@ -10,6 +10,7 @@ const tones: Record<Server['status'], Tone> = {
   stopping: 'busy',
   rebooting: 'busy',
   resizing: 'busy',
+  rebuilding: 'busy',
   suspended: 'warn',
   error: 'bad',
   deleting: 'busy',

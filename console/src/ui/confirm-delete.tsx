@@ -11,12 +11,14 @@ interface ConfirmDeleteProps {
   name: string
   /** The consequences of the deletion. */
   children: ReactNode
+  /** (default: Delete) */
+  submit?: string
   mutation: { mutate: () => void; isPending: boolean; error: Error | null }
   onClose: () => void
 }
 
 /** A dialog that explains a deletion and asks for the object's name. */
-export function ConfirmDelete({ title, name, children, mutation, onClose }: ConfirmDeleteProps) {
+export function ConfirmDelete({ title, name, children, submit, mutation, onClose }: ConfirmDeleteProps) {
   const t = useUiText()
   const [typed, setTyped] = useState('')
   return (
@@ -39,7 +41,7 @@ export function ConfirmDelete({ title, name, children, mutation, onClose }: Conf
         <div className="actions">
           <Button onClick={onClose}>{t.cancel}</Button>
           <Button type="submit" kind="danger" disabled={typed !== name} isBusy={mutation.isPending}>
-            {t.delete}
+            {submit ?? t.delete}
           </Button>
         </div>
       </form>

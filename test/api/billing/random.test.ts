@@ -15,6 +15,7 @@ type Move =
   | { kind: 'power'; server: number; action: 'start' | 'stop' | 'reboot'; force: boolean }
   | { kind: 'rename'; server: number; project: boolean }
   | { kind: 'resize'; server: number; cpu: number; disk: number }
+  | { kind: 'rebuild'; server: number }
   | { kind: 'delete'; server: number }
   | { kind: 'guest'; server: number; how: 'guest_shutdown' | 'crashed' | 'deaf' }
   | {
@@ -47,6 +48,7 @@ const move: fc.Arbitrary<Move> = fc.oneof(
       disk: fc.constantFrom(10, 20, 40),
     }),
   },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('rebuild'), server }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('delete'), server }) },
   {
     weight: 3,
@@ -122,6 +124,11 @@ async function play(t: TestApp, ids: string[], one: Move): Promise<void> {
           t.call('PATCH', path, { cpu: one.cpu, disk_gb: one.disk }),
         )
       return
+    case 'rebuild': {
+      const { template_id } = await order(t.call)
+      if (id) await ask(t, id, 'rebuild', false, (path) => t.call('POST', `${path}/rebuild`, { template_id }))
+      return
+    }
     case 'delete':
       if (id) await ask(t, id, 'delete', false, (path) => t.call('DELETE', path))
       return

@@ -38,6 +38,8 @@ export async function walkServers(meter: Meter): Promise<void> {
   await carriedOut(meter, t, 'resize')
   await call('POST', `${server}/start`, {})
   await carriedOut(meter, t, 'start')
+  await call('POST', `${server}/rebuild`, { template_id: created.body.template_id })
+  await carriedOut(meter, t, 'rebuild')
   await call('DELETE', server)
   await carriedOut(meter, t, 'delete')
 }

@@ -17,7 +17,7 @@ interface LoadOptions {
   ): Promise<{ body: { items: { server_id: string }[] } }>
 }
 
-/** Several customers at once make, start, stop and delete servers; now and then a guest turns itself off. */
+/** Several customers at once make, start, stop, rebuild and delete servers; now and then a guest turns itself off. */
 export async function load({ seed, driver, order, request }: LoadOptions): Promise<void> {
   const random = randomNumbers(seed)
   const pick = <T>(list: readonly T[]) => list[Math.floor(random() * list.length)]
@@ -29,6 +29,7 @@ export async function load({ seed, driver, order, request }: LoadOptions): Promi
       return request('POST', '/servers', order)
     if (dice < 0.4) return request('DELETE', `/servers/${id}`)
     if (dice < 0.5) return fallOver(driver, id, pick(['crashed', 'guest_shutdown']) ?? 'crashed')
+    if (dice < 0.6) return request('POST', `/servers/${id}/rebuild`, { template_id: order.template_id })
     return request('POST', `/servers/${id}/${pick(['start', 'stop', 'reboot'])}`)
   }
   const customer = async () => {

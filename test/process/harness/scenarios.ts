@@ -5,6 +5,8 @@ import type { Driver } from '../../../api/drivers/driver.ts'
 export interface Stage {
   db: Database
   driver: Driver
+  /** The template that servers are created from. */
+  templateId: string | undefined
   /** POST /servers; @returns the server's id */
   create(more?: Record<string, unknown>): Promise<string>
   act(method: 'POST' | 'PATCH' | 'DELETE', path: string, body?: Record<string, unknown>): Promise<void>
@@ -49,6 +51,10 @@ export const scenarios: Record<string, (stage: Stage) => Promise<() => Promise<u
   resize: async (stage) => {
     const id = await made(stage, { start_on_create: false })
     return () => stage.act('PATCH', `/servers/${id}`, { cpu: 2, ram_mb: 1024, disk_gb: 20 })
+  },
+  rebuild: async (stage) => {
+    const id = await made(stage)
+    return () => stage.act('POST', `/servers/${id}/rebuild`, { template_id: stage.templateId })
   },
   delete: async (stage) => {
     const id = await made(stage)

@@ -152,6 +152,7 @@ function stageOf({ app, db, driver, order }: Service, request: ReturnType<typeof
   return {
     db,
     driver,
+    templateId: order.template_id,
     create: async (more) => (await accepted('POST', '/servers', { ...order, ...more })).server_id,
     act: async (...call) => void (await accepted(...call)),
     settle: async () => {

@@ -128,7 +128,11 @@ export class Service {
     })
   }
 
-  async act(serverId: string, action: 'start' | 'stop' | 'reboot', body?: unknown): Promise<void> {
+  async act(
+    serverId: string,
+    action: 'start' | 'stop' | 'reboot' | 'rebuild',
+    body?: unknown,
+  ): Promise<void> {
     const reply = await this.call('POST', `/servers/${serverId}/${action}`, body)
     if (reply.status !== 202) throw new Error(`${action}: ${JSON.stringify(reply.body)}`)
     await this.settle(serverId)

@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, Outlet, useLocation } from '@tanstack/react-router'
 import { useEffect, useRef } from 'react'
 import { useFormats } from '../../format.ts'
-import type { Example } from '../../ui/example.ts'
+import { berthCommand, type Example } from '../../ui/example.ts'
 import { Page } from '../../ui/page.tsx'
 import { Empty, Loaded, Note } from '../../ui/states.tsx'
 import { serverQuery } from '../queries.ts'
@@ -103,7 +103,7 @@ function Tabs({ server }: { server: ServerDetails }) {
   )
 }
 
-function examplesOf({ server_id, name, allowed_actions }: ServerDetails): Example[] {
+function examplesOf({ server_id, name, template_id, template, allowed_actions }: ServerDetails): Example[] {
   const actions = (['start', 'stop', 'reboot'] as const).filter((action) => allowed_actions.includes(action))
   return [
     {
@@ -120,5 +120,12 @@ function examplesOf({ server_id, name, allowed_actions }: ServerDetails): Exampl
         sdk: `servers.${action}`,
       }),
     ),
+    {
+      route: 'POST /servers/{server_id}/rebuild',
+      path: { server_id },
+      body: { template_id },
+      berth: berthCommand(`server rebuild ${name}`, { template: template?.slug ?? template_id }),
+      sdk: 'servers.rebuild',
+    },
   ]
 }

@@ -1,0 +1,100 @@
+import { lockAccount } from '../../accounts/accounts.ts'
+import { requireGrace } from '../../billing/ledger.ts'
+import type { Capacity } from '../../catalog/capacity.ts'
+import { type Catalog, findZone, onSale, type Template } from '../../catalog/file.ts'
+import type { Clock } from '../../clock.ts'
+import type { Database, Queries } from '../../database/database.ts'
+import { requireProtectable } from '../../firewalls/protection.ts'
+import type { Actor } from '../../http/contract/auth.ts'
+import { bodyIssue, found, type Issue, invalid } from '../../http/contract/problem.ts'
+import type { Remember } from '../../http/contract/route.ts'
+import type { Engine } from '../../operations/engine.ts'
+import type { Secrets } from '../../secrets.ts'
+import { begin, type Started } from '../begin.ts'
+import { addedCost } from '../changes.ts'
+import { requireCover } from '../commitment.ts'
+import { guard } from '../guard.ts'
+import { loginColumns, readLogin } from '../login.ts'
+import { requireUnprotected } from '../protection.ts'
+import { serverProblems } from '../schema.ts'
+import { turnsOn } from '../states.ts'
+import { lockServer } from '../store.ts'
+import type { ServerTable } from '../tables.ts'
+import { readTemplate } from '../template.ts'
+import { storedKeys } from '../view.ts'
+import type { RebuildRequest } from './schema.ts'
+
+export interface RebuildOptions {
+  db: Database
+  clock: Clock
+  catalog: Catalog
+  capacity: Capacity
+  secrets: Secrets
+  engine: Engine
+  /** Time that servers keep running after the balance is used up. */
+  graceMs: number
+}
+
+/**
+ * Begins to replace the disk of a server by a new one from a template. All else of the server stays.
+ * @throws ApiError validation_failed, server_not_found, server_state_conflict, operation_in_progress, delete_protected,
+ *   insufficient_balance, not_supported
+ */
+export async function rebuild(
+  options: RebuildOptions,
+  actor: Actor,
+  { server_id }: ServerTable,
+  request: RebuildRequest,
+  remember: Remember,
+): Promise<Started> {
+  const { db, clock, secrets, engine } = options
+  const { keys, issues: loginIssues } = await readLogin(db, actor.accountId, request)
+  const started = await db.transaction().execute(async (tx) => {
+    const server = found(await lockServer(tx, server_id), serverProblems.server_not_found)
+    const { template, issues } = readSystem(options, server, request)
+    if (!template || issues.length + loginIssues.length > 0) throw invalid([...issues, ...loginIssues])
+    await guard(tx, server, 'rebuild')
+    requireUnprotected(server)
+    await requireMeans(tx, options, server)
+    const columns = loginColumns(secrets, request.ssh_key_ids ? keys : storedKeys(server), request.user_data)
+    const user_data = request.user_data === undefined ? server.user_data : columns.user_data
+    const login = { template_id: template.templateId, ...columns, user_data }
+    const begun = await begin(tx, server, 'rebuild', { login }, { now: clock.now() })
+    await remember(tx, begun.operation.operation_id)
+    return begun
+  })
+  engine.wake()
+  return started
+}
+
+/** A rebuilt server runs afterwards, so the account needs what a start or a reboot of it needs. */
+async function requireMeans(
+  tx: Queries,
+  { capacity, clock, graceMs }: RebuildOptions,
+  server: ServerTable,
+): Promise<void> {
+  const { account_id, price_hour } = server
+  if (!turnsOn('rebuild', server.status))
+    return requireGrace(tx, account_id, price_hour, clock.now() - graceMs)
+  await lockAccount(tx, account_id)
+  await requireCover(tx, account_id, addedCost(server, price_hour))
+  await requireProtectable(tx, capacity, [server])
+}
+
+/** Checks the template of a request, which must fit the server. */
+function readSystem(
+  { catalog }: RebuildOptions,
+  server: ServerTable,
+  request: RebuildRequest,
+): { template: Template | undefined; issues: Issue[] } {
+  const zone = findZone(catalog, server.zone_slug)
+  const { template, issue } = readTemplate(request, onSale(catalog).templates, zone)
+  if (issue || !template) return { template, issues: issue ? [issue] : [] }
+  if (server.disk_gb >= template.minDiskGb) return { template, issues: [] }
+  const sizes = `at least ${template.minDiskGb} GB; this server has ${server.disk_gb} GB. Stop it and grow its disk first.`
+  const field = request.template === undefined ? 'template_id' : 'template'
+  return {
+    template,
+    issues: [bodyIssue(field, 'disk_too_small', `${template.title} requires a disk of ${sizes}`)],
+  }
+}

@@ -1,0 +1,59 @@
+import { billingProblems } from '../../billing/schema.ts'
+import { catalogProblems } from '../../catalog/schema.ts'
+import { firewallProblems } from '../../firewalls/schema.ts'
+import { found } from '../../http/contract/problem.ts'
+import { type Route, route } from '../../http/contract/route.ts'
+import { findOperation } from '../../operations/operations.ts'
+import type { OperationSchemas } from '../../operations/schema.ts'
+import { accepted, accepting, conflict, STATE_ERRORS } from '../operation-replies.ts'
+import { serverSubject } from '../operations.ts'
+import type { ServerLoader } from '../rows.ts'
+import { serverProblems } from '../schema.ts'
+import { type RebuildOptions, rebuild } from './rebuild.ts'
+import { RebuildRequest } from './schema.ts'
+
+export interface RebuildRoutesOptions extends RebuildOptions {
+  operationSchemas: OperationSchemas
+}
+
+export function rebuildRoutes(options: RebuildRoutesOptions, load: ServerLoader): Route[] {
+  const { db, clock, operationSchemas } = options
+  return [
+    route({
+      id: 'rebuildServer',
+      method: 'POST',
+      path: '/servers/:server_id/rebuild',
+      scope: 'servers:write',
+      tag: 'Servers',
+      summary: 'Replace the disk of a server by a new operating system',
+      description:
+        'All data on the disk is lost. Id, name, plan, addresses, ports, networks, firewalls and price stay; the host keys are new. The server is powered off once the image is ready, and runs afterwards, also if it was stopped. Refused while `delete_protection` is set.',
+      params: { server_id: serverProblems.server_not_found },
+      load,
+      body: RebuildRequest,
+      reply: { 202: operationSchemas.Operation },
+      examples: { 202: accepting('rebuild') },
+      problems: {
+        server_state_conflict: conflict('rebuild', 'suspended'),
+        not_supported: { feature: 'firewalls' },
+      },
+      errors: [
+        ...STATE_ERRORS,
+        serverProblems.delete_protected,
+        billingProblems.insufficient_balance,
+        firewallProblems.firewall_limit_reached,
+        catalogProblems.not_supported,
+      ],
+      run: async ({ actor, loaded, body, remember, setHeader }) =>
+        accepted((await rebuild(options, actor, loaded, body, remember)).operation, setHeader),
+      recover: async ({ actor, loaded, setHeader }, operationId) => {
+        const subject = serverSubject(loaded.server_id)
+        const operation = found(
+          await findOperation(db, actor.accountId, operationId, clock.now(), subject),
+          serverProblems.server_not_found,
+        )
+        return accepted(operation, setHeader)
+      },
+    }),
+  ]
+}
