@@ -7,7 +7,15 @@ import type { Peers } from '../processes/peers.ts'
 import { Ends, type EndsOptions } from './ends.ts'
 import type { Outcome, Procedures, Runner, StepResult } from './procedure.ts'
 import { again, fail, stepNames } from './procedure.ts'
-import { claimDue, nextDueAt, releaseLeasesOf, renewLeases, saveStep, takeOverLeases } from './store.ts'
+import {
+  claimDue,
+  nextDueAt,
+  readOperation,
+  releaseLeasesOf,
+  renewLeases,
+  saveStep,
+  takeOverLeases,
+} from './store.ts'
 import type { OperationTable } from './tables.ts'
 import { Waits } from './waits.ts'
 
@@ -225,15 +233,36 @@ export class Engine {
   #begin(operation: OperationTable): void {
     const { operation_id, account_id } = operation
     const abort = new AbortController()
-    // Taken again before its last run has quite returned: one after the other.
-    const earlier = this.#inFlight.get(operation_id)?.done ?? Promise.resolve()
-    const running = earlier
-      .then(() => this.#carryOut(operation, abort.signal))
+    const earlier = this.#inFlight.get(operation_id)?.done
+    const running = this.#after(earlier, operation)
+      .then((ours) => ours && this.#carryOut(ours, abort.signal))
       .finally(() => {
         if (this.#inFlight.get(operation_id)?.done === running) this.#inFlight.delete(operation_id)
         if (this.#hasMore) this.#expect()
       })
     this.#inFlight.set(operation_id, { account: account_id, abort, done: running })
+  }
+
+  /**
+   * Waits for an earlier run of an operation that was taken again before that run has returned, as happens to a process
+   * that could not renew its leases in time. The earlier run may have taken further steps, or ended the operation.
+   * @returns the operation as it is then; undefined if it is no longer ours
+   */
+  async #after(
+    earlier: Promise<void> | undefined,
+    operation: OperationTable,
+  ): Promise<OperationTable | undefined> {
+    if (!earlier) return operation
+    const { db, log } = this.#options
+    const { operation_id } = operation
+    await earlier
+    try {
+      const row = await readOperation(db, operation_id)
+      return row?.status === 'running' && row.lease_owner === this.#owner ? row : undefined
+    } catch (error) {
+      log.error({ err: error, operation_id }, 'an operation could not be read; trying again')
+      return undefined
+    }
   }
 
   /** Runs steps, one after the other, until the operation ends, pauses, or is no longer ours. */

@@ -163,6 +163,32 @@ test('the operation of a process that died is taken over when its lease has run 
   expect(await b.read(operation)).toEqual(after)
 })
 
+test('an operation that a slow process takes twice goes on where it is, and does no step again once it has ended', async () => {
+  const b = await bench()
+  const operation = await b.operation(await b.server())
+  const slow = gate()
+  const walk: string[] = []
+  const engine = b.engine({
+    first: async () => {
+      walk.push('first')
+      return next('second', 50)
+    },
+    second: async (...step) => {
+      walk.push('second')
+      return slow.step(...step)
+    },
+  })
+  await engine.tick()
+  await slow.entered
+  // It could not renew its lease in time, and takes the operation again: the row is still at its first step.
+  b.clock.advance(LEASE_MS + 1)
+  expect(await engine.tick()).toBe(1)
+  slow.open()
+  await engine.settled()
+  expect(walk).toEqual(['first', 'second'])
+  expect(await b.read(operation)).toMatchObject({ status: 'succeeded', lease_until: 0 })
+})
+
 test('a process that works on keeps its leases', async () => {
   const b = await bench()
   await b.operation(await b.server())
