@@ -175,6 +175,7 @@ function specOf(serverId: string) {
     ...{ image: { slug: 'micro', sources: [] }, username: 'berth', sshPublicKeys: [], password: null },
     ...{
       userData: null,
+      diskId: 'first',
       owner: 'bench',
       interfaces: [{ mac: '52:54:00:00:00:01', addresses: [] }],
     },

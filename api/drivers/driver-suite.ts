@@ -91,6 +91,19 @@ export function driverSuite(name: string, makeWorld: () => Promise<DriverWorld>)
       expect(await world.leftovers(id)).toEqual([])
     })
 
+    test('a command to remove an older disk leaves a machine alone that has a newer one', async () => {
+      const id = await made('renewed', { diskId: '2' })
+      // It keeps the name of the disk that it has, whatever it is defined with.
+      await made(id, { diskId: '1' })
+      await world.driver.destroy(id, '1')
+      await world.driver.destroy(id, '2')
+      expect(await inspect(id)).toEqual({ power: 'stopped', reason: null })
+      await world.driver.destroy(id, '3')
+      expect(await inspect(id)).toEqual({ power: 'absent' })
+      await world.driver.destroy(id, '3')
+      expect(await world.leftovers(id)).toEqual([])
+    })
+
     test('a machine keeps the disk that it has, and one that should have a disk is given no other', async () => {
       await refused(world.driver.define({ ...world.spec('diskless'), image: null }), 'not_found')
       await world.driver.destroy('diskless')

@@ -32,6 +32,8 @@ export interface MachineSpec {
   cpuType: CpuType
   /** The image for a machine without a disk; null: the disk must exist, and is never created anew. */
   image: ImageSpec | null
+  /** Names the disk if one is created. Names sort by age; a machine keeps the name of the disk that it has. */
+  diskId: string
   username: string
   sshPublicKeys: readonly string[]
   /** Set if the server was created without keys; only its hash may reach a disk. */
@@ -233,8 +235,12 @@ export interface Driver {
   /** Turns the machine off immediately and waits until nothing of it runs. It may be off or absent already. */
   powerOff(serverId: string): Promise<void>
 
-  /** Turns the machine off and removes everything: processes, files and ports. It may be absent already. */
-  destroy(serverId: string): Promise<void>
+  /**
+   * Turns the machine off and removes everything: processes, files and ports. It may be absent already.
+   * @param olderThan a disk's name: a machine with this disk or a newer one is left as it is. So a command that was
+   *   delayed cannot remove a disk that was created after it was sent.
+   */
+  destroy(serverId: string, olderThan?: string): Promise<void>
 
   inspect(serverId: string): Promise<MachineState>
 
@@ -296,4 +302,12 @@ export class DriverError extends Error {
     super(message, options)
     this.code = code
   }
+}
+
+/**
+ * True if a machine has this disk already, or a newer one.
+ * @param own the name of its disk; machines of earlier versions have none
+ */
+export function hasDisk(own: string | undefined, wanted: string | undefined): boolean {
+  return wanted !== undefined && own !== undefined && own >= wanted
 }

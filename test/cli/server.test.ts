@@ -125,6 +125,21 @@ test('a server is ordered with all that the API takes, and what is left out is s
   ])
 })
 
+test('a server is rebuilt from another template, once its name is confirmed', async () => {
+  const t = await loggedIn({ sshPorts: { first: 22741, last: 22741 } })
+  await t.make('web-1')
+  await expectSession(t, 'server-rebuild', [
+    'server rebuild web-1 --template debian-12',
+    'server rebuild web-1',
+    'server rebuild web-1 --template debian-99 --yes',
+    'server rebuild web-1 --template debian-12 --yes --wait',
+    'server details web-1',
+    'server rebuild web-1 --template micro --no-ssh-key --yes --wait -o json',
+    'server update web-1 --delete-protection -o name',
+    'server rebuild web-1 --template micro --yes',
+  ])
+})
+
 test('user data is read from a file, or piped in', async () => {
   const t = await loggedIn()
   const file = path.join(t.home, 'setup')

@@ -4,6 +4,7 @@ import {
   type Driver,
   DriverError,
   type HostFacts,
+  hasDisk,
   type MachineSpec,
   type MachineState,
   type Measurement,
@@ -20,6 +21,7 @@ import { Host, type IncusServer } from './host.ts'
 import { IncusImages } from './images.ts'
 import {
   changed,
+  diskOf,
   type Instance,
   isServer,
   isUnfinished,
@@ -153,8 +155,10 @@ export class IncusDriver implements Driver {
     await this.#try(() => this.#turnOff(serverId))
   }
 
-  async destroy(serverId: string): Promise<void> {
+  async destroy(serverId: string, olderThan?: string): Promise<void> {
     await this.#try(async () => {
+      const found = olderThan === undefined ? null : await this.#instances.find(serverId)
+      if (found && hasDisk(diskOf(found), olderThan)) return
       const instance = await this.#turnOff(serverId)
       await this.#operations.run('DELETE', this.#instances.path(serverId)).catch(unless('missing'))
       await this.#networks.leave(instance?.devices ?? null)

@@ -30,6 +30,7 @@ const KEYS = {
   power: 'user.berth.power',
   network: 'user.berth.network',
   card: 'user.berth.card',
+  disk: 'user.berth.disk',
 } as const
 
 const NETWORK_CONFIG = 'cloud-init.network-config'
@@ -81,6 +82,7 @@ export function newInstance(spec: MachineSpec, place: Place) {
       [KEYS.server]: spec.serverId,
       [KEYS.power]: 'off',
       [KEYS.card]: JSON.stringify(card),
+      [KEYS.disk]: spec.diskId,
     },
     devices: {
       root: { type: 'disk', path: '/', pool: place.storagePool, size: `${spec.diskGb}GiB` },
@@ -150,6 +152,11 @@ function gigabytes(size: string | undefined): number {
 
 export function isServer({ config }: Instance, serverId: string): boolean {
   return config?.[KEYS.server] === serverId
+}
+
+/** The name of an instance's disk; undefined: it was created by an earlier version. */
+export function diskOf({ config }: Instance): string | undefined {
+  return config?.[KEYS.disk]
 }
 
 /** True if it never had a network: then it never ran, and has no data of its customer. */

@@ -35,7 +35,7 @@ export async function defineFiles(
   const { base, direct } = hasDisk ? old : await makeDisk(await image())
   const passwordHash = hashFor(password, hasDisk ? old.passwordHash : null)
   // The first card stays as it was when the disk was new: guests of earlier versions keep theirs.
-  if (hasDisk) kept.interfaces = old.spec.interfaces
+  if (hasDisk) Object.assign(kept, { interfaces: old.spec.interfaces, diskId: old.spec.diskId })
   await writeDurably(files.seed, seedVolume({ ...kept, userData, passwordHash }))
   const { uuid, network } = old ?? { uuid: randomUUID(), network: null }
   return { uuid, spec: kept, passwordHash, network, base, direct }

@@ -48,6 +48,7 @@ test('commas in a path stay in the path', () => {
     cpu: 1,
     ramMb: 128,
     diskGb: 1,
+    diskId: 'first',
     cpuType: 'amd' as const,
   }
   const more = {

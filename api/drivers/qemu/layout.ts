@@ -202,9 +202,10 @@ function presentPath({ dir }: MachineFiles, kept: string): string {
   return image === undefined ? resolve(dir, kept) : resolve(dir, '../../images', image)
 }
 
-/** A record of an earlier version: with one card and one port, without an owner, or without addresses. */
-interface KeptSpec extends Omit<MachineRecord['spec'], 'owner' | 'interfaces'> {
+/** A record of an earlier version: with one card and one port, or without an owner, addresses or a disk's name. */
+interface KeptSpec extends Omit<MachineRecord['spec'], 'owner' | 'interfaces' | 'diskId'> {
   owner?: string
+  diskId?: string
   mac?: string
   sshPort?: number
   interfaces?: { mac: string; addresses?: readonly GuestAddress[] }[]
@@ -212,9 +213,9 @@ interface KeptSpec extends Omit<MachineRecord['spec'], 'owner' | 'interfaces'> {
 }
 
 function presentSpec(kept: KeptSpec): MachineRecord['spec'] {
-  const { mac = '', sshPort: _port, forwards: _forwards, owner = kept.serverId, ...spec } = kept
+  const { mac = '', sshPort: _port, forwards: _forwards, owner = kept.serverId, diskId = '', ...spec } = kept
   const cards = kept.interfaces ?? [{ mac }]
-  return { ...spec, owner, interfaces: cards.map((card) => ({ addresses: [], ...card })) }
+  return { ...spec, owner, diskId, interfaces: cards.map((card) => ({ addresses: [], ...card })) }
 }
 
 /** Fills in fields that earlier versions did not keep. */

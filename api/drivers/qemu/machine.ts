@@ -6,6 +6,7 @@ import { Semaphore } from '../../concurrency.ts'
 import { errorCode } from '../../files.ts'
 import {
   DriverError,
+  hasDisk,
   type MachineSpec,
   type MachineState,
   type Measurement,
@@ -169,9 +170,11 @@ export class Machine {
     })
   }
 
-  destroy(): Promise<void> {
+  /** @param olderThan see Driver.destroy */
+  destroy(olderThan?: string): Promise<'gone' | 'kept'> {
     return this.#exclusive(async () => {
       await this.#process.look()
+      if (hasDisk(this.#process.record?.spec.diskId, olderThan)) return 'kept'
       await this.#process.off()
       const trashed = join(this.#context.layout.trash, `${this.id}-${randomBytes(6).toString('hex')}`)
       try {
@@ -182,6 +185,7 @@ export class Machine {
       this.#process.forget()
       // The machine's log writers end a moment after its QEMU.
       await rm(trashed, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
+      return 'gone'
     })
   }
 

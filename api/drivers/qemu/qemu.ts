@@ -209,10 +209,10 @@ export class QemuDriver implements Driver {
     this.#booting.end(serverId)
   }
 
-  async destroy(serverId: string): Promise<void> {
+  async destroy(serverId: string, olderThan?: string): Promise<void> {
     const machine = this.#machine(serverId)
+    if ((await machine.destroy(olderThan)) === 'kept') return
     this.#running.delete(serverId)
-    await machine.destroy()
     this.#booting.end(serverId)
     this.#forget(machine)
   }

@@ -128,6 +128,7 @@ export class QemuWorld {
       cpu: 1,
       ramMb: 128,
       diskGb: 1,
+      diskId: 'first',
       cpuType: 'amd',
       image: microSpec,
       username: 'ann',

@@ -7,8 +7,6 @@ export interface Machine {
   /** Missing: it was never connected. */
   network?: ServerNetwork
   diskGb: number
-  /** The time at which its disk was created; missing for machines of earlier versions. */
-  createdAt?: number
   isOn: boolean
   startedAt: number
   readyAt: number

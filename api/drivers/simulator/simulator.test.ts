@@ -21,6 +21,7 @@ class SimulatedWorld implements DriverWorld {
       cpu: 1,
       ramMb: 128,
       diskGb: 1,
+      diskId: 'first',
       cpuType: 'amd' as const,
       image: { slug: 'micro', sources: [] },
       username: 'ann',

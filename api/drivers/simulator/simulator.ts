@@ -9,6 +9,7 @@ import {
   features,
   type HostFacts,
   type HostKey,
+  hasDisk,
   type MachineSpec,
   type MachineState,
   type Measurement,
@@ -113,9 +114,9 @@ export class Simulator implements Driver {
       if (machine?.isOn)
         throw new DriverError('start_failed', 'The machine is running; turn it off before it is changed.')
       const diskGb = Math.max(machine?.diskGb ?? 0, spec.diskGb)
-      const createdAt = this.#options.clock.now()
-      const fresh = { createdAt, isOn: false, startedAt: 0, readyAt: 0, offAt: null, stopReason: null }
-      return { ...fresh, ...machine, spec: kept, diskGb }
+      const diskId = machine ? machine.spec.diskId : spec.diskId
+      const fresh = { isOn: false, startedAt: 0, readyAt: 0, offAt: null, stopReason: null }
+      return { ...fresh, ...machine, spec: { ...kept, diskId }, diskGb }
     })
   }
 
@@ -165,10 +166,13 @@ export class Simulator implements Driver {
     this.#hangUp(serverId)
   }
 
-  async destroy(serverId: string): Promise<void> {
+  async destroy(serverId: string, olderThan?: string): Promise<void> {
     this.#failIfTold('destroy')
-    await this.#machines.change(serverId, () => undefined)
-    this.#hangUp(serverId)
+    await this.#machines.change(serverId, (machine) => {
+      if (machine && hasDisk(machine.spec.diskId, olderThan)) return machine
+      this.#hangUp(serverId)
+      return undefined
+    })
   }
 
   async inspect(serverId: string): Promise<MachineState> {
@@ -318,8 +322,8 @@ export class Simulator implements Driver {
 }
 
 /** The guest creates its key with its first boot, so each disk has its own. */
-function hostKeyOf(serverId: string, { createdAt = 0 }: Machine): HostKey {
-  const blob = createHash('sha256').update(`${serverId} ${createdAt}`).digest()
+function hostKeyOf(serverId: string, { spec }: Machine): HostKey {
+  const blob = createHash('sha256').update(`${serverId} ${spec.diskId}`).digest()
   const fingerprint = createHash('sha256').update(blob).digest('base64').replace(/=+$/, '')
   return { type: 'ssh-ed25519', fingerprint: `SHA256:${fingerprint}`, publicKey: blob.toString('base64') }
 }

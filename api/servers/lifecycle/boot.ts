@@ -35,7 +35,8 @@ export function bootSteps(
     const driver = drivers.at(server.pool)
     // A second run may find the machine created and even running: a later step can have begun before the crash.
     const isOn = async () => ['running', 'hung'].includes((await driver.inspect(server.server_id)).power)
-    if (!server.has_disk && !(await isOn())) await driver.define(machineSpec(options, server))
+    if (!server.has_disk && !(await isOn()))
+      await driver.define(machineSpec(options, server, operation.operation_id))
     // A create writes it at its end, with the status: until then nothing of value is on the disk.
     if (!server.has_disk && operation.type !== 'create')
       await updateMachine(db, server.server_id, { has_disk: 1 })

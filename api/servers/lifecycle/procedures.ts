@@ -170,7 +170,9 @@ function resizeStep(options: ProcedureOptions): Step<ResizeData, ServerTable> {
     const { plan } = operation.data
     // A server that never had a machine gets the new size when its first one is created.
     if (server.has_disk)
-      await options.drivers.at(server.pool).define(machineSpec(options, { ...server, ...plan.size }))
+      await options.drivers
+        .at(server.pool)
+        .define(machineSpec(options, { ...server, ...plan.size }, operation.operation_id))
     return done()
   }
 }

@@ -1,34 +1,40 @@
 import { findTemplate } from '../../catalog/file.ts'
-import { again, next, type Step } from '../../operations/procedure.ts'
-import type { RebuildData } from '../operations.ts'
-import { getServer, updateServer } from '../store.ts'
+import { findActive } from '../../operations/operations.ts'
+import { next, type Step } from '../../operations/procedure.ts'
+import { type RebuildData, serverSubject } from '../operations.ts'
+import { lockServer, updateServer } from '../store.ts'
 import type { ServerTable } from '../tables.ts'
 import { prepareImage } from './boot.ts'
-import { driverOf, type ProcedureOptions } from './spec.ts'
+import type { ProcedureOptions } from './spec.ts'
 
-const ASK_GONE_MS = 500
 const ERASED_AT = 55
+
+type RebuildStep = Step<RebuildData, ServerTable>
 
 /**
  * Steps that remove a machine with its disk, after which the steps of a create make it anew. The image comes first: if
  * it cannot be had, the server keeps its disk, and a running one keeps running.
  */
-export function eraseSteps(options: ProcedureOptions): Record<'prepare' | 'erase', Step<RebuildData>> {
+export function eraseSteps(options: ProcedureOptions): Record<'prepare' | 'erase', RebuildStep> {
   const { db, drivers, catalog, clock } = options
 
-  const prepare: Step<RebuildData> = async (operation) => {
-    const server = await getServer(db, operation.subject_id)
+  const prepare: RebuildStep = async (operation, _signal, { pool }) => {
     const template = findTemplate(catalog, operation.data.login.template_id)
-    return prepareImage(options, operation, drivers.at(server.pool), template, 'erase')
+    return prepareImage(options, operation, drivers.at(pool), template, 'erase')
   }
 
-  const erase: Step<RebuildData> = async (operation) => {
-    const driver = await driverOf(options, operation.subject_id)
-    await driver.destroy(operation.subject_id)
-    const { power } = await driver.inspect(operation.subject_id)
-    if (power !== 'absent') return again(ASK_GONE_MS)
+  const erase: RebuildStep = async (operation, _signal, server) => {
+    const { subject_id, operation_id } = operation
+    await drivers.at(server.pool).destroy(subject_id, operation_id)
     const change = { ...erased(operation.data), updated_at: clock.now() }
-    await db.transaction().execute((tx) => updateServer(tx, operation.subject_id, change))
+    await db.transaction().execute(async (tx) => {
+      const locked = await lockServer(tx, subject_id)
+      const active = await findActive(tx, serverSubject(subject_id))
+      // A process that was cut off may come here late, when the rebuilt server runs.
+      if (locked && active?.operation_id === operation_id) await updateServer(tx, locked, change)
+    })
+    // The following steps of this run get the same row.
+    Object.assign(server, change)
     return next('make', ERASED_AT)
   }
   return { prepare, erase }

@@ -21,8 +21,15 @@ export interface ProcedureOptions {
   log: Logger
 }
 
-/** A server as the driver sees it. */
-export function machineSpec({ catalog, secrets }: ProcedureOptions, server: ServerTable): MachineSpec {
+/**
+ * A server as the driver sees it.
+ * @param diskId the id of the operation, which names the disk that it creates
+ */
+export function machineSpec(
+  { catalog, secrets }: ProcedureOptions,
+  server: ServerTable,
+  diskId: string,
+): MachineSpec {
   // The template may have been removed from the catalogue since; a machine with a disk does not need it.
   const template = findTemplate(catalog, server.template_id)
   const keys: { public_key: string }[] = JSON.parse(server.ssh_keys)
@@ -34,6 +41,7 @@ export function machineSpec({ catalog, secrets }: ProcedureOptions, server: Serv
     ramMb: server.ram_mb,
     diskGb: server.disk_gb,
     cpuType: server.cpu_type,
+    diskId,
     image: server.has_disk ? null : (template?.image ?? null),
     username: template?.defaultUsername ?? 'root',
     sshPublicKeys: keys.map((key) => key.public_key),

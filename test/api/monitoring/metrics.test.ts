@@ -486,6 +486,7 @@ function specOf(serverId: string) {
     hostname: 'x',
     cpuType: 'amd' as const,
     image: { slug: 'micro', sources: [] },
+    diskId: 'first',
     username: 'berth',
     sshPublicKeys: [],
     password: null,

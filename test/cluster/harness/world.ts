@@ -96,6 +96,7 @@ export class IncusWorld implements DriverWorld {
       cpu: 1,
       ramMb: 128,
       diskGb: 1,
+      diskId: 'first',
       cpuType: 'amd',
       image: { slug: 'micro', sources: [], incus: { file: this.image } },
       username: 'ann',
