@@ -74,7 +74,7 @@ test('a rebuild takes other keys and other user data, and without a key the serv
   expect(again.user_data_sha256).toBe(before.user_data_sha256)
 
   const { body: key } = await t.call('POST', '/account/ssh_keys', { name: 'mine', public_key: KEY })
-  await rebuild(t, id, { template_id: micro, ssh_key_ids: [key.ssh_key_id], user_data: null })
+  await rebuild(t, id, { template: 'micro', ssh_key_ids: [key.ssh_key_id], user_data: null })
   expect(await details(t, id)).toMatchObject({
     ssh_key_ids: [key.ssh_key_id],
     ssh: { password: null, keys: [{ name: 'mine' }] },
@@ -95,6 +95,8 @@ test('a rebuild that cannot be had is refused, and changes nothing', async () =>
   }
   const invalid = [422, 'validation_failed']
   expect(await refused({})).toEqual([...invalid, '/template_id', 'required'])
+  expect(await refused({ template: 'debain-12' })).toEqual([...invalid, '/template', 'not_found'])
+  expect(await refused({ template: 'micro', template_id: micro })).toContain('mutually_exclusive')
   expect(await refused({ template_id: NOBODY })).toEqual([...invalid, '/template_id', 'not_found'])
   expect(await refused({ template_id: alma })).toEqual([...invalid, '/template_id', 'disk_too_small'])
   expect(await refused({ template_id: micro, ssh_key_ids: [NOBODY] })).toEqual([

@@ -123,7 +123,7 @@ function examplesOf({ server_id, name, template_id, template, allowed_actions }:
     {
       route: 'POST /servers/{server_id}/rebuild',
       path: { server_id },
-      body: { template_id },
+      body: template ? { template: template.slug } : { template_id },
       berth: berthCommand(`server rebuild ${name}`, { template: template?.slug ?? template_id }),
       sdk: 'servers.rebuild',
     },
