@@ -3331,15 +3331,6 @@ export interface Routes {
     body?: StopRequest | undefined
     reply: Operation
   }
-  /** Replace the disk of a server by a new operating system */
-  'POST /servers/{server_id}/rebuild': {
-    path: {
-      /** Id of the server, a UUID */
-      server_id: string
-    }
-    body?: RebuildRequest | undefined
-    reply: Operation
-  }
   /** List the operations of a server, even a deleted one */
   'GET /servers/{server_id}/operations': {
     path: {
@@ -3372,6 +3363,15 @@ export interface Routes {
   'POST /pricing/quote': {
     body: QuoteRequest
     reply: Quote
+  }
+  /** Replace the disk of a server by a new operating system */
+  'POST /servers/{server_id}/rebuild': {
+    path: {
+      /** Id of the server, a UUID */
+      server_id: string
+    }
+    body?: RebuildRequest | undefined
+    reply: Operation
   }
   /** Open the serial console of a server */
   'POST /servers/{server_id}/console': {

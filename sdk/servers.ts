@@ -53,6 +53,15 @@ export function servers(settings: Settings, call: Call) {
         { path: { server_id, operation_id }, query },
         { ...patience(query), ...options },
       ),
+    ...actionsOf(call),
+    /** Opens the serial console: iterate over it for the guest's output, and write the input to it. */
+    console: (server_id: string, options?: ConsoleOptions) => openConsole(settings, call, server_id, options),
+  }
+}
+
+/** The calls that turn a server on and off, and replace its system. */
+function actionsOf(call: Call) {
+  return {
     start: (server_id: string, body: StartRequest = {}, options?: CallOptions) =>
       call('POST /servers/{server_id}/start', { path: { server_id }, body }, options),
     /** Shuts the guest down, and powers it off after a timeout; with `force` at once. */
@@ -63,7 +72,5 @@ export function servers(settings: Settings, call: Call) {
     /** Replaces the disk by a new operating system; all data on it is lost. */
     rebuild: (server_id: string, body: RebuildRequest, options?: CallOptions) =>
       call('POST /servers/{server_id}/rebuild', { path: { server_id }, body }, options),
-    /** Opens the serial console: iterate over it for the guest's output, and write the input to it. */
-    console: (server_id: string, options?: ConsoleOptions) => openConsole(settings, call, server_id, options),
   }
 }

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyBaseLogger as Logger } from 'fastify'
 import { isUnavailable, type Queries } from '../database/database.ts'
-import { DriverError, type DriverErrorCode } from '../drivers/driver.ts'
 import { Loop } from '../loop.ts'
 import type { Peers } from '../processes/peers.ts'
 import { Ends, type EndsOptions } from './ends.ts'
+import { failureOf } from './failure.ts'
 import type { Outcome, Procedures, Runner, StepResult } from './procedure.ts'
 import { again, fail, stepNames } from './procedure.ts'
 import {
@@ -385,22 +385,4 @@ function advance(operation: OperationTable, next: Extract<StepResult<string>, { 
 
 function runnerOf(procedures: Procedures, { subject_type, type }: OperationTable): Runner | undefined {
   return procedures[subject_type]?.[type]
-}
-
-/** Errors of drivers whose sentences customers can use; what others say is in the log. */
-const TOLD: readonly DriverErrorCode[] = ['image_unusable', 'image_not_ready', 'port_taken', 'disk_full']
-
-/** Only our own errors carry sentences that are meant for customers. */
-function failureOf(error: unknown): StepResult<never> {
-  if (error instanceof DriverError)
-    return fail(
-      error.code,
-      TOLD.includes(error.code)
-        ? error.message
-        : 'The host of the server could not carry it out. Try again; if it keeps failing, contact support with the id of the operation.',
-    )
-  return fail(
-    'internal_error',
-    'The operation failed because of an internal error. Contact support with the id of the operation.',
-  )
 }

@@ -19,7 +19,6 @@ import { operationRoutes } from './operation-routes.ts'
 import { SERVER_SUBJECT } from './operations.ts'
 import { ServerUpdate } from './order-schema.ts'
 import { powerRoutes } from './power-routes.ts'
-import { type RebuildRoutesOptions, rebuildRoutes } from './rebuild/routes.ts'
 import { type ServerLoader, serverLoader } from './rows.ts'
 import { Server, ServerQuery, serverProblems } from './schema.ts'
 import type { Servers } from './servers.ts'
@@ -38,7 +37,7 @@ const UPDATE_ERRORS: readonly ProblemType[] = [
   catalogProblems.capacity_unavailable,
 ]
 
-export interface ServerRoutesOptions extends DetailsOptions, MetricsOptions, RebuildRoutesOptions {
+export interface ServerRoutesOptions extends DetailsOptions, MetricsOptions {
   drivers: Drivers
   servers: Servers
   engine: Engine
@@ -52,7 +51,6 @@ export function serverRoutes(options: ServerRoutesOptions): Route[] {
     ...objectRoutes(options, load),
     ...detailRoutes(options, load),
     ...powerRoutes(options, load),
-    ...rebuildRoutes(options, load),
     ...operationRoutes(options),
   ]
 }

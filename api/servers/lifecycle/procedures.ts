@@ -69,9 +69,9 @@ export function serverProcedures(options: ProcedureOptions): Record<ServerOperat
       conclude: resizeConcluder(options),
     }),
     rebuild: runner<ServerOperations['rebuild'], ServerTable>({
+      ...power,
       steps: patient<string, RebuildData>({ ...eraseSteps(options), make, boot: turnOn, ready }, options),
       read,
-      conclude,
     }),
     delete: runner<ServerOperations['delete'], ServerTable>({
       steps: patient({ destroy: destroyStep(options) }, options),

@@ -7,7 +7,7 @@ import { findOperation } from '../../operations/operations.ts'
 import type { OperationSchemas } from '../../operations/schema.ts'
 import { accepted, accepting, conflict, STATE_ERRORS } from '../operation-replies.ts'
 import { serverSubject } from '../operations.ts'
-import type { ServerLoader } from '../rows.ts'
+import { serverLoader } from '../rows.ts'
 import { serverProblems } from '../schema.ts'
 import { type RebuildOptions, rebuild } from './rebuild.ts'
 import { RebuildRequest } from './schema.ts'
@@ -16,7 +16,7 @@ export interface RebuildRoutesOptions extends RebuildOptions {
   operationSchemas: OperationSchemas
 }
 
-export function rebuildRoutes(options: RebuildRoutesOptions, load: ServerLoader): Route[] {
+export function rebuildRoutes(options: RebuildRoutesOptions): Route[] {
   const { db, clock, operationSchemas } = options
   return [
     route({
@@ -29,7 +29,7 @@ export function rebuildRoutes(options: RebuildRoutesOptions, load: ServerLoader)
       description:
         'All data on the disk is lost. Id, name, plan, addresses, ports, networks, firewalls and price stay; the host keys are new. The server is powered off once the image is ready, and runs afterwards, also if it was stopped. Refused while `delete_protection` is set.',
       params: { server_id: serverProblems.server_not_found },
-      load,
+      load: serverLoader(db),
       body: RebuildRequest,
       reply: { 202: operationSchemas.Operation },
       examples: { 202: accepting('rebuild') },
