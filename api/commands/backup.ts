@@ -14,7 +14,8 @@ import { modules } from '../drivers/modules/modules.ts'
 import { exists, syncFolder } from '../files.ts'
 import { messageOf } from '../message-of.ts'
 import { Secrets } from '../secrets.ts'
-import { lastGoodCatalog, placeCatalog } from './catalog.ts'
+import { catalogFileOf, lastGoodCatalog } from './catalog.ts'
+import { requireInstallation } from './installation.ts'
 import { askPassphrase } from './passphrase.ts'
 
 /** The last member of a backup: a truncated file lacks it. */
@@ -67,10 +68,7 @@ function refuseTarget({ dataDir, databaseUrl }: Config, file: string): void {
     throw new ConfigError(
       'berthd backup is for an installation in a data folder. On PostgreSQL use pg_dump, and keep secret.key and catalog.yaml of the data folder with it.',
     )
-  if (!existsSync(path.join(dataDir, 'berth.db')))
-    throw new ConfigError(
-      `No berth.db found in ${dataDir}. Set BERTH_DATA (--data) to the folder of the installation.`,
-    )
+  requireInstallation({ dataDir })
   if (existsSync(file)) throw new ConfigError(`${file} already exists. Choose another file name.`)
   if (!existsSync(path.dirname(file))) throw new ConfigError(`No such folder: ${path.dirname(file)}.`)
 }
@@ -206,8 +204,8 @@ async function schemaOf(file: string): Promise<string> {
 
 /** The catalogue in force; before the first start, the file. */
 function catalogText(config: Config): string {
-  placeCatalog(config)
-  const file = [lastGoodCatalog(config), config.catalogFile].find(existsSync) ?? config.catalogFile
+  const lastGood = lastGoodCatalog(config)
+  const file = existsSync(lastGood) ? lastGood : catalogFileOf(config)
   return withAbsolutePaths(readCatalogText(file), path.dirname(file))
 }
 

@@ -12,7 +12,7 @@ import { openSqlite } from '../database/sqlite.ts'
 import { writeWholeSync } from '../files.ts'
 import { orderedServers } from '../servers/queries.ts'
 import { openImages } from './compute.ts'
-import { openDataDir } from './installation.ts'
+import { openDataDir, requireInstallation } from './installation.ts'
 
 /** The sample that comes with the program: a first catalogue, never the installation's own. */
 const SAMPLE = fileURLToPath(new URL('../../catalog.yaml', import.meta.url))
@@ -28,14 +28,20 @@ export function lastGoodCatalog({ dataDir }: Pick<Config, 'dataDir'>): string {
  * @returns true if it took over an earlier one
  */
 export function placeCatalog(config: Config): boolean {
-  const own = path.join(config.dataDir, 'catalog.yaml')
-  if (config.catalogFile !== own || existsSync(own)) return false
+  const file = catalogFileOf(config)
+  if (file === config.catalogFile) return false
   openDataDir(config)
+  const text = readFileSync(file, 'utf8')
+  writeWholeSync(config.catalogFile, withAbsolutePaths(text, path.dirname(SAMPLE)))
+  return file !== SAMPLE
+}
+
+/** The file to read the catalogue from; before the first start, it is not the installation's own. */
+export function catalogFileOf(config: Config): string {
+  const own = path.join(config.dataDir, 'catalog.yaml')
+  if (config.catalogFile !== own || existsSync(own)) return config.catalogFile
   const lastGood = lastGoodCatalog(config)
-  const isUpgrade = existsSync(lastGood)
-  const text = readFileSync(isUpgrade ? lastGood : SAMPLE, 'utf8')
-  writeWholeSync(own, withAbsolutePaths(text, path.dirname(SAMPLE)))
-  return isUpgrade
+  return existsSync(lastGood) ? lastGood : SAMPLE
 }
 
 /** @param db the service's database (default: one that is opened for reading only) */
@@ -46,7 +52,7 @@ export function catalogPlace(config: Config, db?: Database): CatalogPlace {
     () =>
       db ? query(db) : lookInto(config, query)
   return {
-    file: config.catalogFile,
+    file: catalogFileOf(config),
     lastGood: lastGoodCatalog(config),
     images,
     ordered: look((db) => orderedServers(db).execute()),
@@ -58,7 +64,6 @@ export function catalogPlace(config: Config, db?: Database): CatalogPlace {
 
 /** The catalogue that commands use. @throws CatalogError if there is no good catalogue */
 export function catalogInForce(config: Config): Promise<InForce> {
-  placeCatalog(config)
   return readInForce(catalogPlace(config), clock.now())
 }
 
@@ -85,11 +90,13 @@ export function catalogCommands(config: () => Config): Command {
     .description('validate the catalogue file')
     .action(async () => {
       const parsed = config()
+      // A catalogue elsewhere may be checked before the first start; the sample says nothing about an installation.
+      if (catalogFileOf(parsed) === SAMPLE) requireInstallation(parsed)
       const { catalog, fault } = await catalogInForce(parsed)
       if (fault) throw new CatalogError(fault)
       const { zones, templates, presets } = catalog
       console.log(
-        `${parsed.catalogFile} is valid: ${count(zones, 'zone')}, ${count(templates, 'template')}, ${count(presets, 'preset')}.`,
+        `${catalogFileOf(parsed)} is valid: ${count(zones, 'zone')}, ${count(templates, 'template')}, ${count(presets, 'preset')}.`,
       )
     })
   return catalog

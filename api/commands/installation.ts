@@ -14,7 +14,7 @@ import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { FastifyBaseLogger as Logger } from 'fastify'
 import { systemClock } from '../clock.ts'
-import { CommandError, type Config, ConfigError } from '../config.ts'
+import { CommandError, type Config, ConfigError, noInstallation } from '../config.ts'
 import { type Database, isDamaged, isUnavailable } from '../database/database.ts'
 import { MigrationFailed, migrate, SchemaTooNew } from '../database/migrate.ts'
 import { copySqlite, openSqlite } from '../database/sqlite.ts'
@@ -44,6 +44,20 @@ export function openDataDir({ dataDir }: DataDir): void {
   }
 }
 
+/** Whether there is an installation; on PostgreSQL only its database can tell, so this assumes one. */
+export function isInstalled({ dataDir, databaseUrl = null }: Place): boolean {
+  return databaseUrl !== null || existsSync(path.join(dataDir, 'berth.db'))
+}
+
+/**
+ * Refuses a data folder without an installation, so that a mistyped one is not taken for an empty installation.
+ * @throws ConfigError
+ */
+export function requireInstallation(place: Place): void {
+  if (isInstalled(place)) return
+  throw noInstallation(place.dataDir, 'BERTH_DATA (--data)')
+}
+
 /** The number of copies from before migrations that are kept. */
 const COPIES = 3
 
@@ -53,6 +67,8 @@ interface Opening {
   say: (line: string) => void
   /** True if this process holds the data folder; otherwise it migrates nothing while another one does. */
   holdsLock: boolean
+  /** True if the installation may be created. */
+  mayCreate: boolean
   /** On PostgreSQL: whether to migrate even if services may be using the database. */
   mayMigrate?: boolean
   log?: Logger
@@ -66,6 +82,7 @@ interface Opening {
  * @throws CommandError if the schema is newer than this program, or a migration failed; nothing has changed then
  */
 export async function openDatabase(config: Place, opening: Opening): Promise<Database> {
+  if (!opening.mayCreate) requireInstallation(config)
   openDataDir(config)
   const { databaseUrl = null, databaseConnections = 4 } = config
   const { mayMigrate = opening.holdsLock, ...more } = opening
@@ -172,7 +189,7 @@ export function lockDataDir(config: DataDir): () => void {
   return () => lock.close()
 }
 
-/** True if a service is running on the installation. */
+/** True if a service is running on the installation. It creates no file in a folder that has no installation. */
 export async function isServed({ databaseUrl = null, dataDir }: Place): Promise<boolean> {
   return databaseUrl === null
     ? isFolderServed({ dataDir })
@@ -180,6 +197,7 @@ export async function isServed({ databaseUrl = null, dataDir }: Place): Promise<
 }
 
 function isFolderServed(config: DataDir): boolean {
+  if (!isInstalled({ dataDir: config.dataDir })) return false
   try {
     lockDataDir(config)()
     return false

@@ -7,7 +7,7 @@ import { listAccounts } from '../accounts/accounts.ts'
 import { CommandError, type Config, ConfigError } from '../config.ts'
 import { type Database, migrations, type Queries } from '../database/database.ts'
 import { copySqlite } from '../database/sqlite.ts'
-import { lockDataDir, openDatabase } from './installation.ts'
+import { lockDataDir, openDatabase, requireInstallation } from './installation.ts'
 
 /** Bounds the parameters of one statement: PostgreSQL takes 65,535. */
 const PARAMETERS = 20_000
@@ -33,15 +33,12 @@ export function exportCommand(config: () => Config): Command {
     .action(async (given: string) => {
       const parsed = { ...config(), databaseUrl: null }
       const source = path.join(parsed.dataDir, 'berth.db')
-      if (!existsSync(source))
-        throw new ConfigError(
-          `No berth.db found in ${parsed.dataDir}. Set BERTH_DATA (--data) to the folder of the installation.`,
-        )
+      requireInstallation(parsed)
       const file = path.resolve(given)
       if (existsSync(file)) throw new ConfigError(`${file} already exists. Choose another file name.`)
       const unlock = lockDataDir(parsed)
       // Opening migrates it to the schema that the import expects.
-      const db = await openDatabase(parsed, { say: console.error, holdsLock: true })
+      const db = await openDatabase(parsed, { say: console.error, holdsLock: true, mayCreate: false })
       await db.destroy()
       copySqlite(source, file)
       unlock()
@@ -69,7 +66,7 @@ export function importCommand(config: () => Config): Command {
       const { holdAlone, openOnPostgres, openSharedSecrets } = await import('./on-postgres.ts')
       const link = await holdAlone(databaseUrl)
       const place = { databaseUrl, databaseConnections }
-      const db = await openOnPostgres(place, { mayMigrate: true, isImport: true })
+      const db = await openOnPostgres(place, { mayMigrate: true, mayCreate: true, isImport: true })
       try {
         await importInto(db, { file, dataDir, say: console.log })
         await openSharedSecrets(db, parsed)

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger as Logger } from 'fastify'
 import pino from 'pino'
 import type { Clock } from '../clock.ts'
-import { CommandError, type Config, ConfigError } from '../config.ts'
+import { CommandError, type Config, ConfigError, noInstallation } from '../config.ts'
 import { type Database, isUnavailable, migrations, type Queries } from '../database/database.ts'
 import { MigrationFailed, migrate, pendingMigrations, SchemaTooNew } from '../database/migrate.ts'
 import { openPostgres } from '../database/postgres.ts'
@@ -115,6 +115,8 @@ function unusable(url: string, error: unknown): Error {
 interface Opening {
   /** True if an existing database may be changed: services of an earlier version may be using it. */
   mayMigrate: boolean
+  /** True if an empty database may become an installation. */
+  mayCreate: boolean
   /** True if it is opened for an import; nothing else may use an incomplete installation. */
   isImport?: boolean
   log?: Logger
@@ -127,13 +129,14 @@ interface Opening {
  */
 export async function openOnPostgres(
   { databaseUrl, databaseConnections }: { databaseUrl: string; databaseConnections: number },
-  { mayMigrate, isImport = false, log, onCommit }: Opening,
+  { mayMigrate, mayCreate, isImport = false, log, onCommit }: Opening,
 ): Promise<Database> {
   const name = nameOf('migration')
   const patient = openPostgres(databaseUrl, { connections: 4, name, isPatient: true })
   try {
     const pending = await pendingMigrations(patient)
     const isNew = pending.length === Object.keys(migrations).length
+    if (isNew && !mayCreate) throw noInstallation(placeOf(databaseUrl), 'DATABASE_URL (--database-url)')
     if (!mayMigrate && !isNew && pending.length > 0)
       throw new CommandError(
         `The database needs a migration, and services of an earlier version may be using it. Run berthd migrate.`,
@@ -145,7 +148,7 @@ export async function openOnPostgres(
         'The database contains part of an import. Run the same berthd import again: it continues.',
       )
   } catch (error) {
-    if (error instanceof CommandError) throw error
+    if (error instanceof CommandError || error instanceof ConfigError) throw error
     if (error instanceof SchemaTooNew) throw new CommandError(`${error.message} Run that version.`)
     if (error instanceof MigrationFailed)
       throw new CommandError(`${error.message}. The database was not changed.`)

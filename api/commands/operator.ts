@@ -9,7 +9,7 @@ import { messageOf } from '../message-of.ts'
 import { catalogInForce } from './catalog.ts'
 import { operatorName } from './command-log.ts'
 import { openImages } from './compute.ts'
-import { openDatabase } from './installation.ts'
+import { openDatabase, requireInstallation } from './installation.ts'
 
 export type ReadConfig = () => Config
 
@@ -23,8 +23,12 @@ export async function withDatabase<T>(
   action: string,
   run: (db: Database) => Promise<T>,
 ): Promise<T> {
-  const mayMigrate = action === 'migrate'
-  const db = await openDatabase(config, { say: console.error, holdsLock: false, mayMigrate })
+  const db = await openDatabase(config, {
+    say: console.error,
+    holdsLock: false,
+    mayMigrate: action === 'migrate',
+    mayCreate: action === 'migrate' || action === 'account create',
+  })
   const origin = {
     // Several people may share one root.
     action: `berthd ${action}, by ${operatorName()}`,
@@ -61,6 +65,7 @@ export function migrateCommand(config: ReadConfig): Command {
 }
 
 async function listImages(config: Config): Promise<void> {
+  requireInstallation(config)
   const images = openImages(config, () => {})
   const { catalog, fault } = await catalogInForce(config)
   const listed = await Promise.all(
@@ -88,6 +93,7 @@ export function imageCommands(config: ReadConfig): Command {
     .action(() => listImages(config()))
   const prepare = async (slug: string, onlyBuild: boolean) => {
     const parsed = config()
+    requireInstallation(parsed)
     const { catalog } = await catalogInForce(parsed)
     const template = catalog.templates.find((candidate) => candidate.slug === slug)
     if (!template) throw new ConfigError(`No such template: ${slug}. List them with: berthd image list`)

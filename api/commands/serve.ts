@@ -17,10 +17,10 @@ import type { Link } from '../processes/link.ts'
 import type { Members } from '../processes/members.ts'
 import type { Telemetry } from '../telemetry.ts'
 import { type BannerFacts, banner, hostsOf, imageLines, listening } from './banner.ts'
-import { catalogPlace, placeCatalog } from './catalog.ts'
+import { catalogInForce, catalogPlace, placeCatalog } from './catalog.ts'
 import { type Compute, chosenModule, heldDrivers, isAlone, openCompute, requireRole } from './compute.ts'
 import { openDemo } from './demo.ts'
-import { lockDataDir, openDatabase, openMailer, openSecrets } from './installation.ts'
+import { isInstalled, lockDataDir, openDatabase, openMailer, openSecrets } from './installation.ts'
 import { publicHost, publicUrl } from './public-name.ts'
 import { recordSite } from './site.ts'
 import { findWalls, requireWalls } from './walls.ts'
@@ -41,10 +41,16 @@ const STOP_MS = 15_000
  */
 export async function serve(config: Config, log: Logger, notices: Logger | null): Promise<void> {
   const say = (line: string) => (notices ? notices.info(line) : console.log(line))
+  if (config.isPublic && !isInstalled(config)) {
+    // A start that is refused leaves nothing behind.
+    const { catalog } = await catalogInForce(config)
+    requireWalls(await findWalls(config, null, catalog))
+  }
   const unlock = config.role === 'all' ? lockDataDir(config) : () => {}
   const link = await hold(config, { log, say })
   if (placeCatalog(config)) say(`The catalogue is ${config.catalogFile} from now on: edit it there.`)
-  const db = await openDatabase(config, { say, holdsLock: true, log, onCommit: () => link?.ring('recorded') })
+  const onCommit = () => link?.ring('recorded')
+  const db = await openDatabase(config, { say, holdsLock: true, mayCreate: true, log, onCommit })
   const clock = link?.clock ?? systemClock
   const opened = await openCatalog(catalogPlace(config, db), clock.now())
   const { catalog, fault } = opened

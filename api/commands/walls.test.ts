@@ -88,7 +88,7 @@ test('all that is missing is named at once, and what could not be looked at is m
 
 test('where strangers may be customers the first account has no money, and its token is in a file that only the owner reads', async () => {
   const dataDir = mkdtempSync(path.join(tmpdir(), 'berth-walls-'))
-  const db = await openDatabase({ dataDir }, { say: () => {}, holdsLock: true })
+  const db = await openDatabase({ dataDir }, { say: () => {}, holdsLock: true, mayCreate: true })
   onTestFinished(async () => {
     await db.destroy()
     rmSync(dataDir, { recursive: true })

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { Command } from 'commander'
 import type { Catalog } from '../catalog/file.ts'
@@ -10,6 +10,7 @@ import { formatMoney } from '../money.ts'
 import { catalogInForce } from './catalog.ts'
 import { heldDrivers } from './compute.ts'
 import { demoBalance } from './demo.ts'
+import { isInstalled } from './installation.ts'
 import { type ReadConfig, withDatabase } from './operator.ts'
 import { isLoopback } from './public-name.ts'
 
@@ -66,9 +67,24 @@ export function requireWalls(found: Pick<Walls, 'walls'>): void {
 
 /**
  * Examines all walls, whether or not the service runs.
- * @param db null if there is none yet
+ * @param db null if there is none yet; the examination then leaves no files behind
  */
 export async function findWalls(config: Config, db: Database | null, catalog: Catalog): Promise<Walls> {
+  if (db) return examineWalls(config, db, catalog)
+  const { dataDir } = config
+  const before = new Set(existsSync(dataDir) ? readdirSync(dataDir) : [])
+  const made = mkdirSync(dataDir, { recursive: true, mode: 0o711 })
+  try {
+    return await examineWalls(config, null, catalog)
+  } finally {
+    const added = readdirSync(dataDir).filter((name) => !before.has(name))
+    if (!isInstalled(config))
+      for (const place of made ? [made] : added.map((name) => path.join(dataDir, name)))
+        rmSync(place, { recursive: true, force: true })
+  }
+}
+
+async function examineWalls(config: Config, db: Database | null, catalog: Catalog): Promise<Walls> {
   const held = db ? await heldDrivers(config, db) : []
   const examine = (module: Module, obstacle: string | null) => {
     const zones = catalog.zones.filter(({ driver }) => driver === module.name)
@@ -100,8 +116,7 @@ export function checkCommand(config: ReadConfig): Command {
       const parsed = config()
       const { catalog } = await catalogInForce(parsed)
       const look = (db: Database | null) => findWalls(parsed, db, catalog)
-      const isInstalled = parsed.databaseUrl !== null || existsSync(path.join(parsed.dataDir, 'berth.db'))
-      const found = isInstalled ? await withDatabase(parsed, 'check', look) : await look(null)
+      const found = isInstalled(parsed) ? await withDatabase(parsed, 'check', look) : await look(null)
       for (const line of found.walls.flatMap(linesOf)) console.log(line)
       for (const warning of found.warnings) console.log(`warning  ${warning}.`)
       const count = missingOf(found).length

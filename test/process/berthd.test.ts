@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import path from 'node:path'
 import { buffer } from 'node:stream/consumers'
@@ -266,7 +266,7 @@ function wrongSettings(data: string, port: string): Mistake[] {
 
 /** Commands that ask for what is not there. */
 function wrongCommands(data: string): Mistake[] {
-  const own = {}
+  const own = { BERTH_DATA: path.join(data, 'installed') }
   const nobody = '00000000-0000-7000-8000-000000000000'
   return [
     [['catalog', 'check'], { ...own, BERTH_CATALOG: path.join(data, 'no.yaml') }, /no\.yaml/],
@@ -322,6 +322,7 @@ test(
     )
     writeFileSync(path.join(data, 'broken.yaml'), 'zones: []\n')
     writeFileSync(path.join(data, 'no.yaml'), 'zones: [')
+    await run(['migrate'], { BERTH_DATA: path.join(data, 'installed') })
     const wrong: unknown[] = []
     const mistakes = [...wrongSettings(data, await takenPort()), ...wrongCommands(data)]
     await twoAtATime(
@@ -335,6 +336,47 @@ test(
       }),
     )
     expect(wrong).toEqual([])
+  },
+  TIMEOUT_MS,
+)
+
+test(
+  'a mistyped data folder is named, not taken for an empty installation, and stays as it was',
+  async () => {
+    const data = folder()
+    const [missing, empty] = [path.join(data, 'bert'), path.join(data, 'empty')]
+    mkdirSync(empty)
+    const commands = [
+      ['account', 'list'],
+      ['server', 'list'],
+      ['server', 'stop', 'web-1'],
+      ['person', 'link', 'ann@example.com'],
+      ['token', 'list'],
+      ['image', 'list'],
+      ['image', 'pull', 'micro'],
+      ['catalog', 'check'],
+      ['backup', path.join(data, 'backup.tar')],
+      ['export', path.join(data, 'export.db')],
+    ]
+    await twoAtATime(
+      commands.flatMap((command) =>
+        [missing, empty].map((folder) => async () => {
+          expect([command, await run(command, { BERTH_DATA: folder })]).toEqual([
+            command,
+            {
+              code: 2,
+              stdout: '',
+              stderr: `No installation found in ${folder}. Is BERTH_DATA (--data) right? Only berthd serve, berthd migrate and berthd account create start a new installation.\n`,
+            },
+          ])
+        }),
+      ),
+    )
+    for (const folder of [path.join(missing, 'below'), empty]) await run(['check'], { BERTH_DATA: folder })
+    const strict = { BERTH_DATA: missing, BERTH_COMPUTE: 'simulator', BERTH_PUBLIC: 'on' }
+    expect((await run(['serve'], strict)).stderr).toContain('is not safe for strangers')
+    expect([existsSync(missing), readdirSync(empty)]).toEqual([false, []])
+    expect((await run(['account', 'create', 'ann@example.com'], { BERTH_DATA: missing })).code).toBe(0)
   },
   TIMEOUT_MS,
 )

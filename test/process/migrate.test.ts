@@ -90,7 +90,7 @@ test('killed at any statement of a migration, the next start finds the old datab
       const found = JSON.stringify(contents(file))
       if (found === JSON.stringify(after)) outcomes.new += 1
       else outcomes.old += 1
-      const db = await openDatabase({ dataDir }, { say: () => {}, holdsLock: true })
+      const db = await openDatabase({ dataDir }, { say: () => {}, holdsLock: true, mayCreate: false })
       await db.destroy()
       if (JSON.stringify(contents(file)) !== JSON.stringify(after))
         wrong.push({ at, contents: contents(file) })
@@ -117,7 +117,10 @@ test('the copy from before a migration is private, is said, and the last three a
     utimesSync(path.join(copies, name), day * 86_400, day * 86_400)
   }
   const said: string[] = []
-  const db = await openDatabase({ dataDir }, { say: (line) => said.push(line), holdsLock: false })
+  const db = await openDatabase(
+    { dataDir },
+    { say: (line) => said.push(line), holdsLock: false, mayCreate: false },
+  )
   await db.destroy()
   const copy = path.join(copies, `${OLD}.db`)
   expect(said).toEqual([`Migrating the database. A copy of the old one is ${copy}.`])

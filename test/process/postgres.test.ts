@@ -110,6 +110,11 @@ test('on PostgreSQL the service and its commands do what they do on SQLite, with
 
 test('several migrate at once, and all find the newest schema', async () => {
   const env = { BERTH_DATA: folder(), DATABASE_URL: await postgres.create('migrated') }
+  // A mistyped name is not taken for an empty installation.
+  expect(await run(['account', 'list'], env)).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/^No installation found in .*\/migrated\. Is DATABASE_URL/),
+  })
   const ran = await Promise.all([1, 2, 3].map(() => run(['migrate'], env)))
   for (const each of ran) expect(each).toMatchObject({ code: 0, stderr: '' })
 })

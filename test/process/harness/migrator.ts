@@ -20,6 +20,6 @@ countCalls(DatabaseSync.prototype, 'exec')
 countCalls(StatementSync.prototype, 'run')
 countCalls(StatementSync.prototype, 'all')
 
-const db = await openDatabase({ dataDir }, { say: console.log, holdsLock: true })
+const db = await openDatabase({ dataDir }, { say: console.log, holdsLock: true, mayCreate: true })
 await db.destroy()
 console.log(`${statements} statements`)
