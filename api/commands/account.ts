@@ -2,18 +2,15 @@ import { Argument, Command, Option } from 'commander'
 import { changeQuotas, changeSmtp, changeStatus, createAccount, listAccounts } from '../accounts/accounts.ts'
 import { limitsOf, ownLimits } from '../accounts/quotas.ts'
 import { countTokens } from '../accounts/tokens.ts'
-import type { App } from '../app.ts'
 import { balanceOf, paidBy, ReferenceTaken } from '../billing/ledger.ts'
 import { systemClock as clock } from '../clock.ts'
 import { CommandError, ConfigError } from '../config.ts'
-import type { Database } from '../database/database.ts'
 import { listAudit } from '../events/audit.ts'
 import { quotas } from '../features.ts'
-import { ApiError } from '../http/contract/problem.ts'
 import { formatMoney, parseMoney } from '../money.ts'
 import { book } from '../operator/accounts.ts'
-import { operatedServers } from '../servers/queries.ts'
-import { serverProblems } from '../servers/schema.ts'
+import { reprieveAll } from '../servers/suspension.ts'
+import { closeCommand } from './close.ts'
 import {
   accountByNameOrId,
   printFields,
@@ -22,7 +19,6 @@ import {
   shortTime,
   withDatabase,
 } from './operator.ts'
-import { operatorsApp } from './server.ts'
 
 export function accountCommands(config: ReadConfig): Command {
   const account = new Command('account').description('manage accounts and their balances')
@@ -59,6 +55,7 @@ export function accountCommands(config: ReadConfig): Command {
   addAuditCommand(account, config)
   addCreditCommand(account, config)
   for (const change of statusChanges) addStatusCommand(account, config, change)
+  account.addCommand(closeCommand(config))
   addSmtpCommand(account, config)
   addQuotaCommand(account, config)
   return account
@@ -191,15 +188,10 @@ const statusChanges = [
   },
   {
     name: 'resume',
-    summary: 'resume a suspended account, and start the servers that its suspension stopped',
-    from: ['suspended'],
+    summary:
+      'resume a suspended or closed account: start the servers that this stopped, and keep those that would be deleted',
+    from: ['suspended', 'closed'],
     to: 'active',
-  },
-  {
-    name: 'close',
-    summary: 'close an account for good: it can only read; --delete-servers deletes its servers',
-    from: ['active', 'suspended'],
-    to: 'closed',
   },
 ] as const
 
@@ -208,42 +200,23 @@ function addStatusCommand(
   config: ReadConfig,
   change: (typeof statusChanges)[number],
 ): void {
-  const command = account
+  account
     .command(change.name)
     .description(`${change.summary}; takes effect within 5 seconds`)
     .argument('<account>', 'e-mail address or id')
     .requiredOption('--reason <text>', 'reason, which the customer sees in the events of the account')
-  if (change.to === 'closed') command.option('--delete-servers', 'delete its servers and their disks')
-  command.action(
-    async (given: string, { reason, deleteServers = false }: { reason: string; deleteServers?: boolean }) => {
-      const parsed = config()
-      await withDatabase(parsed, `account ${change.name}`, async (db) => {
-        const { account_id: id, email, status, servers_used } = await accountByNameOrId(db, given)
-        if (change.to === 'closed' && servers_used > 0 && !deleteServers)
-          throw new CommandError(
-            `${email} has ${servers_used} server${servers_used === 1 ? '' : 's'}. Delete its servers first, or with --delete-servers; their disks are lost.`,
-          )
-        // This comes before any change, because it fails without a catalogue.
-        const app = deleteServers ? await operatorsApp(db, parsed) : null
-        const isChanged = await changeStatus({ db, clock, quotas }, id, { ...change, reason })
-        // A deletion that was interrupted is ordered again.
-        if (!isChanged && !(app && status === change.to))
-          throw new CommandError(`Nothing changed: ${email} is ${status}.`)
-        console.log(`${email} is ${change.to}${isChanged ? '' : ' already'}.`)
-        if (app) await deleteServersOf(db, app, id)
+    .action(async (given: string, { reason }: { reason: string }) => {
+      await withDatabase(config(), `account ${change.name}`, async (db) => {
+        const { account_id: id, email, status } = await accountByNameOrId(db, given)
+        const isChanged = await db.transaction().execute(async (tx) => {
+          const isDone = await changeStatus({ db: tx, clock, quotas }, id, { ...change, reason })
+          if (isDone && change.to === 'active') await reprieveAll(tx, id, clock.now())
+          return isDone
+        })
+        if (!isChanged) throw new CommandError(`Nothing changed: ${email} is ${status}.`)
+        console.log(`${email} is ${change.to}.`)
       })
-    },
-  )
-}
-
-/** It is safe to repeat: servers that are being deleted, or are deleted in the meantime, stay as they are. */
-async function deleteServersOf(db: Database, { servers }: App, accountId: string): Promise<void> {
-  const rows = await operatedServers(db).where('account_id', '=', accountId).execute()
-  for (const { server_id } of rows)
-    await servers.remove(server_id, { isForced: true }).catch((error: unknown) => {
-      if (!(error instanceof ApiError && error.type === serverProblems.server_not_found)) throw error
     })
-  console.log(`Servers that are being deleted: ${rows.length}.`)
 }
 
 function addSmtpCommand(account: Command, config: ReadConfig): void {

@@ -36,7 +36,7 @@ export function ownWalls(
     {
       name: 'paid balances',
       stops: 'anyone who finds the token of the demo account can rent servers that nobody paid for',
-      mend: 'Run: berthd account close demo@berth.local --reason unused --delete-servers',
+      mend: 'Run: berthd account close demo@berth.local --reason unused --delete-servers --yes',
       gap: balance > 0 ? `the demo account has ${formatMoney(balance)} RUB` : null,
     },
   ]

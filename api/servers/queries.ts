@@ -60,6 +60,7 @@ export function operatedServers(db: Queries) {
     'ram_mb',
     'disk_gb',
     'ssh_port',
+    'delete_protection',
     'created_at',
   ])
 }

@@ -135,7 +135,7 @@ const server = {
   }),
   delete_at: nullable(timestamp('When it will be deleted', '2026-12-20T12:00:00.000Z'), {
     description:
-      'When it will be deleted, with its data and in spite of `delete_protection`, if it is still suspended then; null if it will not be',
+      'When it will be deleted, with its data and in spite of `delete_protection`, if it is still suspended then, because the balance is used up or the account is closed; null if it will not be',
     examples: [null],
   }),
 }

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { findAccount } from '../accounts/accounts.ts'
-import { heldAccounts } from '../accounts/status.ts'
+import { closedAccounts, heldAccounts } from '../accounts/status.ts'
 import { accountsInCredit, accountsOverdue } from '../billing/ledger.ts'
 import type { Queries } from '../database/database.ts'
 import { selecting } from '../database/labels.ts'
@@ -286,18 +286,26 @@ export function listResumable(db: Queries) {
     .execute()
 }
 
-/** Suspended servers that are due for deletion at a moment, or have no time of deletion yet. */
-export function listDoomed(db: Queries, moment: number) {
-  return alive(db)
+/**
+ * Suspended servers that are due for deletion at a moment, or have no time of deletion yet.
+ * @param onlyClosed whether to list only those of closed accounts
+ */
+export function listDoomed(db: Queries, moment: number, { onlyClosed }: { onlyClosed: boolean }) {
+  const doomed = alive(db)
     .select('server_id')
     .where('status', '=', 'suspended')
     .where((eb) => eb.or([eb('delete_at', 'is', null), eb('delete_at', '<=', moment)]))
-    .execute()
+  return (onlyClosed ? doomed.where('account_id', 'in', closedAccounts(db)) : doomed).execute()
 }
 
-/** Servers with a time of deletion. */
-export function listReprieved(db: Queries) {
-  return alive(db).select('server_id').where('delete_at', 'is not', null).execute()
+/** Servers with a time of deletion: those of an account (default: of all accounts that are not closed). */
+export function listReprieved(db: Queries, accountId?: string) {
+  const doomed = alive(db).select('server_id').where('delete_at', 'is not', null)
+  return (
+    accountId === undefined
+      ? doomed.where('account_id', 'not in', closedAccounts(db))
+      : doomed.where('account_id', '=', accountId).where('status', '<>', 'deleting')
+  ).execute()
 }
 
 const SOME = 200

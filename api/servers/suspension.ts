@@ -2,7 +2,7 @@ import { findAccount } from '../accounts/accounts.ts'
 import { balanceOf } from '../billing/ledger.ts'
 import { changeRate } from '../billing/rates.ts'
 import type { Clock } from '../clock.ts'
-import type { Database, Queries } from '../database/database.ts'
+import { type Database, inTransaction, type Queries } from '../database/database.ts'
 import type { Engine } from '../operations/engine.ts'
 import { begin } from './begin.ts'
 import { missingToResume } from './commitment.ts'
@@ -47,32 +47,46 @@ export async function suspendAndResume(options: SuspensionOptions): Promise<void
   engine.wake()
 }
 
+/** Days between the closing of an account and the deletion of its servers, in which the operator can reopen it. */
+export const CLOSED_DAYS = 7
+const CLOSED_MS = CLOSED_DAYS * 24 * 3600_000
+
 /**
  * Sets the time at which suspended servers will be deleted, and deletes those whose time has come. An announced time
  * holds even if the setting changes, unless it is turned off.
  */
 async function deleteOrKeep({ db, clock, keepSuspendedMs }: SuspensionOptions): Promise<void> {
   const now = clock.now()
-  if (keepSuspendedMs === null) {
-    const change = { delete_at: null, updated_at: now }
-    for (const { server_id } of await listReprieved(db))
-      await db.transaction().execute(async (tx) => {
-        const server = await lockServer(tx, server_id)
-        if (server) await updateServer(tx, server, change)
-      })
-    return
-  }
-  for (const { server_id } of await listDoomed(db, now))
+  const isKept = keepSuspendedMs === null
+  if (isKept) await reprieve(db, await listReprieved(db), now)
+  for (const { server_id } of await listDoomed(db, now, { onlyClosed: isKept }))
     await db.transaction().execute(async (tx) => {
       const server = await lockServer(tx, server_id)
       if (server?.status !== 'suspended') return
+      const isClosed = (await findAccount(tx, server.account_id)).status === 'closed'
+      const keepMs = isClosed ? CLOSED_MS : keepSuspendedMs
+      if (keepMs === null) return
       if (server.delete_at === null)
-        return updateServer(tx, server, { delete_at: now + keepSuspendedMs, updated_at: now })
+        return updateServer(tx, server, { delete_at: now + keepMs, updated_at: now })
       // The account has just paid, so the next check resumes the server.
       const isPaid = (await reasonToSuspend(tx, server.account_id)) === null
       if (isPaid && !(await missingToResume(tx, server.account_id))) return
       if (server.delete_at <= now) await beginDelete(tx, server, now)
     })
+}
+
+/** Takes back the deletion of these servers. */
+async function reprieve(db: Queries, servers: readonly { server_id: string }[], now: number): Promise<void> {
+  for (const { server_id } of servers)
+    await inTransaction(db, async (tx) => {
+      const server = await lockServer(tx, server_id)
+      if (server) await updateServer(tx, server, { delete_at: null, updated_at: now })
+    })
+}
+
+/** Takes back the deletion of an account's servers, because it is reopened. */
+export async function reprieveAll(tx: Queries, accountId: string, now: number): Promise<void> {
+  await reprieve(tx, await listReprieved(tx, accountId), now)
 }
 
 /**

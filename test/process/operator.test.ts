@@ -2,10 +2,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import path from 'node:path'
 import { expect, test } from 'vitest'
-import { changeStatus } from '../../api/accounts/accounts.ts'
 import { systemClock } from '../../api/clock.ts'
 import { openSqlite } from '../../api/database/sqlite.ts'
-import { quotas } from '../../api/features.ts'
 import { createPerson } from '../../api/people/person/people.ts'
 import { berthd, folder, order, run, serve } from './harness/berthd.ts'
 import { listening } from './harness/child.ts'
@@ -92,46 +90,25 @@ test(
     expect((await account('smtp', 'open')).stdout).toBe('Outgoing mail of demo@berth.local is open.\n')
     expect((await account('smtp', 'open')).stdout).toContain('open already')
     expect(await smtp()).toBe(true)
-    expect((await account('close')).stderr).toContain('has 1 server. Delete its servers first')
-    expect((await account('close', '--delete-servers')).stdout).toContain('being deleted: 1.')
-    await expect.poll(status).toBe(404)
+    // Nothing is closed before the operator has seen what goes, and has typed the address or --yes.
+    await service.send('PATCH', `/servers/${server_id}`, { name: 'web-1', delete_protection: true })
+    expect(await account('close')).toMatchObject({ code: 1, stderr: expect.stringContaining('web-1') })
+    expect((await account('close', '--delete-servers')).stderr).toContain(
+      'These servers of demo@berth.local have delete protection: web-1 (protected).',
+    )
+    const unsure = await account('close', '--delete-servers', '--force')
+    expect(unsure).toMatchObject({ code: 2, stderr: expect.stringContaining('Give --yes') })
+    expect(unsure.stdout).toMatch(
+      /^Balance of demo@berth\.local: \d+\.\d\d RUB\.\nServers: web-1 \(protected\)\.\n$/,
+    )
+    expect(await status()).toBe('running')
+    const closed = await account('close', '--delete-servers', '--force', '--yes')
+    expect(closed.stdout).toContain('demo@berth.local is closed.\n')
+    await expect.poll(status).toBe('suspended')
     const { items } = (await service.call('GET', '/account/audit')).body
     expect(items[0]).toMatchObject({ action: 'berthd account close, by alice', object_type: 'account' })
-  },
-  TIMEOUT_MS,
-)
-
-test(
-  'the deletion of all that a closed account has can be ordered again, wherever it was cut off',
-  async () => {
-    const data = folder()
-    const service = await serve(data)
-    const body = await order(service)
-    const made: string[] = []
-    for (let count = 0; count < 3; count++)
-      made.push((await service.call('POST', '/servers', body)).body.server_id)
-    const close = () =>
-      run(['account', 'close', 'demo@berth.local', '--reason', 'a test', '--delete-servers'], {
-        BERTH_DATA: data,
-      })
-    // As a process leaves it that was killed after the account was closed and one server was on its way out.
-    const db = openSqlite(path.join(data, 'berth.db'))
-    const { account_id } = (await service.call('GET', '/account/me')).body
-    const change = { from: ['active'], to: 'closed', reason: 'a test' } as const
-    expect(await changeStatus({ db, clock: systemClock, quotas }, account_id, change)).toBe(true)
-    await db.destroy()
-    await run(['server', 'delete', made[0] ?? ''], { BERTH_DATA: data })
-    const again = await close()
-    expect(again).toMatchObject({ code: 0, stderr: '' })
-    expect(again.stdout).toMatch(
-      /^demo@berth\.local is closed already\.\nServers that are being deleted: [23]\.\n$/,
-    )
-    const left = async () => (await service.call('GET', '/servers')).body.total
-    await expect.poll(left).toBe(0)
-    expect(await close()).toMatchObject({ code: 0, stdout: expect.stringContaining('being deleted: 0.') })
-    const { items } = (await service.call('GET', '/events?limit=200')).body
-    const types = items.map(({ type }: { type: string }) => type)
-    expect(types.filter((type: string) => type === 'account.updated')).toHaveLength(1)
+    expect((await account('resume')).stdout).toBe('demo@berth.local is active.\n')
+    await expect.poll(status).toBe('running')
   },
   TIMEOUT_MS,
 )
