@@ -32,6 +32,10 @@ export interface TelemetrySources {
   /** The data folder; the free space of its file system is reported. */
   dataDir: string
   webhooks: Pick<WebhookWorker, 'waiting'>
+  /** The time of the last backup; null: unknown, and -Infinity: there has never been one. */
+  backedUpAt: () => Promise<number | null>
+  /** True if the catalogue file is invalid, so that an earlier one is in force. */
+  isCatalogInvalid: () => boolean
 }
 
 /** Reads a gauge, and sets its values. */
@@ -226,7 +230,15 @@ export class Telemetry {
     })
   }
 
-  #watchPlace({ db, dataDir }: TelemetrySources): void {
+  #watchPlace({ db, clock, dataDir, backedUpAt, isCatalogInvalid }: TelemetrySources): void {
+    const invalid = '1 if the catalogue file is invalid, so that the last good one is in force'
+    this.#ownGauge('berth_catalog_invalid', invalid, [], async (set) => set(isCatalogInvalid() ? 1 : 0))
+    const backup =
+      'Time since the last backup by berthd backup; +Inf if there has never been one, NaN if unknown'
+    this.#ownGauge('berth_backup_age_seconds', backup, [], async (set) => {
+      const at = await backedUpAt()
+      set(at === null ? Number.NaN : Math.max(0, clock.now() - at) / 1000)
+    })
     this.#ownGauge('berth_database_ping_seconds', 'Response time of the database', [], async (set) => {
       const start = process.hrtime.bigint()
       await ping(db)

@@ -71,6 +71,8 @@ export interface InForce {
 /** The catalogue of a file that is watched. */
 export interface OpenCatalog extends InForce {
   catalog: LiveCatalog
+  /** The present fault of the file; null: it is in force. */
+  readonly fault: string | null
   /**
    * Applies a change of the file, unless it has mistakes.
    * @returns null if nothing has changed
@@ -110,7 +112,13 @@ export async function openCatalog(place: CatalogPlace, now: number): Promise<Ope
     if (next.catalog) catalog.replace(next.catalog)
     return hasNews ? { fault: next.fault } : null
   }
-  return { catalog, fault: first.fault, look }
+  return {
+    catalog,
+    get fault() {
+      return seen.fault
+    },
+    look,
+  }
 }
 
 /** Watches the file until the returned loop is stopped, and reports the result of each change. */

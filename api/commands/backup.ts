@@ -1,21 +1,21 @@
 import { execFile } from 'node:child_process'
 import { createHash, randomBytes, scrypt } from 'node:crypto'
-import { createReadStream, existsSync } from 'node:fs'
-import { chmod, lstat, mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { createReadStream, existsSync, statSync } from 'node:fs'
+import { chmod, lstat, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
-import { Command } from 'commander'
+import { Command, Option } from 'commander'
 import { CatalogError, readCatalogText, withAbsolutePaths } from '../catalog/file.ts'
 import { CommandError, type Config, ConfigError } from '../config.ts'
 import { appliedMigrations } from '../database/migrate.ts'
 import { copySqlite, openSqlite } from '../database/sqlite.ts'
 import type { ArchivedMachines } from '../drivers/module.ts'
 import { modules } from '../drivers/modules/modules.ts'
-import { exists, syncFolder } from '../files.ts'
+import { exists, syncFolder, writeWholeSync } from '../files.ts'
 import { messageOf } from '../message-of.ts'
 import { Secrets } from '../secrets.ts'
 import { catalogFileOf, lastGoodCatalog } from './catalog.ts'
-import { requireInstallation } from './installation.ts'
+import { backupMark, requireInstallation } from './installation.ts'
 import { askPassphrase } from './passphrase.ts'
 
 /** The last member of a backup: a truncated file lacks it. */
@@ -51,15 +51,47 @@ interface BackupOptions {
 export function backupCommand(config: () => Config): Command {
   return new Command('backup')
     .description('write a backup of the installation to a file, also while the service is running')
-    .argument('<file>', 'a new file; a tar archive')
+    .argument('<file>', 'a new file, a tar archive; or a folder for a file with the time in its name')
     .option('--disks', 'include the disks of stopped servers and their base images', false)
-    .action(async (file: string, { disks }: { disks: boolean }) => {
+    .addOption(
+      new Option('--keep <number>', 'in a folder: delete all of its berth-….tar but the newest').argParser(
+        (text) => {
+          if (/^[1-9]\d{0,3}$/.test(text)) return Number(text)
+          throw new ConfigError(`--keep is "${text}": it must be a whole number from 1.`)
+        },
+      ),
+    )
+    .action(async (given: string, { disks, keep }: { disks: boolean; keep?: number }) => {
       const parsed = config()
-      const target = path.resolve(file)
-      refuseTarget(parsed, target)
+      const folder = statSync(given, { throwIfNoEntry: false })?.isDirectory() ? path.resolve(given) : null
+      const file = folder ? path.join(folder, nameAt(new Date())) : path.resolve(given)
+      if (keep !== undefined && !folder)
+        throw new ConfigError(`--keep is for a folder, and there is no folder ${path.resolve(given)}.`)
+      refuseTarget(parsed, file)
       const passphrase = await askPassphrase({ isNew: true })
-      await backUp(parsed, { file: target, passphrase, withDisks: disks, say: console.log })
+      await backUp(parsed, { file, passphrase, withDisks: disks, say: console.log })
+      writeWholeSync(backupMark(parsed), `${file}\n`)
+      if (keep !== undefined && folder) await rotate(folder, keep)
     })
+}
+
+function nameAt(time: Date): string {
+  return `berth-${time.toISOString().slice(0, 19).replaceAll(':', '')}Z.tar`
+}
+/** The names of nameAt, whose order is that of their times, and of what a killed attempt left. */
+const OWN_NAME = /^berth-\d{4}-\d\d-\d\dT\d{6}Z\.tar(\.parts)?$/
+const DAY_MS = 24 * 3600_000
+
+/** Deletes all but the newest backups of a folder, and what attempts left that were killed more than a day ago. */
+async function rotate(folder: string, keep: number): Promise<void> {
+  const names = (await readdir(folder)).filter((name) => OWN_NAME.test(name)).sort()
+  const isOld = (name: string) => statSync(path.join(folder, name)).mtimeMs < Date.now() - DAY_MS
+  const parts = names.filter((name) => name.endsWith('.parts'))
+  const backups = names.filter((name) => !name.endsWith('.parts'))
+  for (const name of [...parts.filter(isOld), ...backups.slice(0, -keep)]) {
+    await rm(path.join(folder, name), { recursive: true })
+    console.log(`Deleted ${path.join(folder, name)}.`)
+  }
 }
 
 /** @throws ConfigError */

@@ -58,6 +58,20 @@ export function requireInstallation(place: Place): void {
   throw noInstallation(place.dataDir, 'BERTH_DATA (--data)')
 }
 
+/** The file whose time is that of the last backup. */
+export function backupMark({ dataDir }: DataDir): string {
+  return path.join(dataDir, 'last-backup')
+}
+
+/**
+ * The time of the last backup; -Infinity if there has never been one. On PostgreSQL, where others back up, it is null
+ * unless they note it.
+ */
+export async function lastBackup(place: Place): Promise<number | null> {
+  const mark = statSync(backupMark(place), { throwIfNoEntry: false })
+  return mark?.mtimeMs ?? (place.databaseUrl ? null : Number.NEGATIVE_INFINITY)
+}
+
 /** The number of copies from before migrations that are kept. */
 const COPIES = 3
 

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger as Logger } from 'fastify'
 import { type App, buildApp } from '../app.ts'
 import type { Catalog, Template } from '../catalog/file.ts'
-import { openCatalog, watchCatalog } from '../catalog/live.ts'
+import { type OpenCatalog, openCatalog, watchCatalog } from '../catalog/live.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import { type Config, ConfigError } from '../config.ts'
 import type { Database } from '../database/database.ts'
@@ -17,13 +17,15 @@ import type { Link } from '../processes/link.ts'
 import type { Members } from '../processes/members.ts'
 import type { Telemetry } from '../telemetry.ts'
 import { type BannerFacts, banner, hostsOf, imageLines, listening } from './banner.ts'
-import { catalogInForce, catalogPlace, placeCatalog } from './catalog.ts'
+import { catalogPlace, placeCatalog } from './catalog.ts'
 import { type Compute, chosenModule, heldDrivers, isAlone, openCompute, requireRole } from './compute.ts'
 import { openDemo } from './demo.ts'
-import { isInstalled, lockDataDir, openDatabase, openMailer, openSecrets } from './installation.ts'
+import { lastBackup, lockDataDir, openDatabase, openMailer, openSecrets } from './installation.ts'
 import { publicHost, publicUrl } from './public-name.ts'
 import { recordSite } from './site.ts'
-import { findWalls, requireWalls } from './walls.ts'
+import { findWalls, refuseUnsafeFirstStart, requireWalls } from './walls.ts'
+
+type Say = (line: string) => void
 
 /** The folder into which `npm start` builds the console. */
 const CONSOLE = path.resolve(import.meta.dirname, '../../console/dist')
@@ -40,17 +42,12 @@ const STOP_MS = 15_000
  * @throws ConfigError, CatalogError for user mistakes, with a sentence on what to do
  */
 export async function serve(config: Config, log: Logger, notices: Logger | null): Promise<void> {
-  const say = (line: string) => (notices ? notices.info(line) : console.log(line))
-  if (config.isPublic && !isInstalled(config)) {
-    // A start that is refused leaves nothing behind.
-    const { catalog } = await catalogInForce(config)
-    requireWalls(await findWalls(config, null, catalog))
-  }
+  const say: Say = (line: string) => (notices ? notices.info(line) : console.log(line))
+  await refuseUnsafeFirstStart(config)
   const unlock = config.role === 'all' ? lockDataDir(config) : () => {}
   const link = await hold(config, { log, say })
   if (placeCatalog(config)) say(`The catalogue is ${config.catalogFile} from now on: edit it there.`)
-  const onCommit = () => link?.ring('recorded')
-  const db = await openDatabase(config, { say, holdsLock: true, mayCreate: true, log, onCommit })
+  const db = await openServed(config, { say, log, link })
   const clock = link?.clock ?? systemClock
   const opened = await openCatalog(catalogPlace(config, db), clock.now())
   const { catalog, fault } = opened
@@ -79,14 +76,13 @@ export async function serve(config: Config, log: Logger, notices: Logger | null)
     mailer: openMailer(config),
     siteUrl: site,
     ...partOf(config, others, replica),
-    sshHost: publicHost(config),
-    publicUrl: publicUrl(config),
+    ...{ sshHost: publicHost(config), publicUrl: publicUrl(config) },
     pages,
   })
   const address = await listen(app.http, config)
   // An installation for many users has no demo account.
   const demo = link ? null : await openDemo(db, config, { site: site(), isShown: notices === null })
-  const watched = { db, clock, app, compute, catalog, others }
+  const watched = { db, clock, app, compute, opened, others }
   const scrapes = telemetry && (await answerScrapes(telemetry, config, watched))
   await startWorkers(app, config, others)
   const stopped = untilStopped()
@@ -95,7 +91,7 @@ export async function serve(config: Config, log: Logger, notices: Logger | null)
   const facts = { config, address, pages, scrapes, hosts, compute, demo, images, orphans, fault }
   announce({ ...facts, mails: app.mails.place }, { notices, say })
   const watch = watchCatalog(opened, { clock, log }, (wrong) =>
-    (wrong ? [`${STAYS}\n${wrong}`] : ofChange(compute, catalog)).forEach(say),
+    wrong ? tellInvalid(wrong, notices) : ofChange(compute, catalog).forEach(say),
   )
   await stopped
   say('Stopping. Servers keep running, and the next start finds them.')
@@ -132,6 +128,7 @@ function announce(
   { notices, say }: { notices: Logger | null; say: (line: string) => void },
 ): void {
   recordSite(facts.config, facts.address)
+  if (facts.fault && notices) tellInvalid(facts.fault, notices)
   if (notices) notices.info(listening(facts), 'listening')
   else for (const line of banner(facts)) say(line)
   // If Node caches compiled code, a service that is killed later leaves it for the next start, too.
@@ -149,7 +146,17 @@ async function openReplica(config: Config, parts: { primary: Database; clock: Cl
   return (await import('./on-postgres.ts')).openReplica(config, parts)
 }
 
-const STAYS = 'The catalogue was not reloaded, because the file is invalid:'
+function openServed(config: Config, { say, log, link }: { say: Say; log: Logger; link: Link | null }) {
+  const onCommit = () => link?.ring('recorded')
+  return openDatabase(config, { say, holdsLock: true, mayCreate: true, log, onCommit })
+}
+
+/** Reports a file that the service does not use, as an error, because prices may stay what they should not. */
+function tellInvalid(fault: string, notices: Logger | null): void {
+  const message = 'The last good catalogue stays in force, because the file is invalid:'
+  if (notices) notices.error({ fault }, message)
+  else console.error(`${message}\n${fault}`)
+}
 
 function ofChange({ drivers }: Compute, { zones }: Catalog): string[] {
   const closed = zones.filter((zone) => !drivers.pools.includes(drivers.poolOf(zone)))
@@ -189,26 +196,27 @@ async function startWorkers(app: App, config: Config, members: Members | null): 
 /** @throws ConfigError */
 async function answerScrapes(
   telemetry: Telemetry,
-  { metrics, dataDir }: Config,
+  config: Config,
   {
     db,
     clock,
     app,
     compute,
-    catalog,
+    opened,
     others,
   }: {
     db: Database
     clock: Clock
     app: App
     compute: Compute
-    catalog: Catalog
+    opened: OpenCatalog
     others: Members | null
   },
 ) {
+  const { metrics, dataDir } = config
   const images = async () =>
     Promise.all(
-      catalog.templates.map(async ({ slug, image }) => {
+      opened.catalog.templates.map(async ({ slug, image }) => {
         const state = await compute.images?.state(image)
         const bytes = state?.state === 'ready' ? state.bytes : null
         return { template: slug, bytes, isFailed: state?.state === 'failed' }
@@ -216,7 +224,9 @@ async function answerScrapes(
     )
   const found = compute.images ? images : async () => []
   const tellsTotals = () => others?.holds('totals') ?? true
-  telemetry.watch({ db, clock, ...app, images: found, dataDir, tellsTotals })
+  const backedUpAt = () => lastBackup(config)
+  const isCatalogInvalid = () => opened.fault !== null
+  telemetry.watch({ db, clock, ...app, images: found, dataDir, tellsTotals, backedUpAt, isCatalogInvalid })
   const { host, port } = metrics ?? { host: '127.0.0.1', port: 0 }
   return telemetry.listen(host, port).catch((error: unknown) => {
     throw new ConfigError(

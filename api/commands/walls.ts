@@ -66,6 +66,16 @@ export function requireWalls(found: Pick<Walls, 'walls'>): void {
 }
 
 /**
+ * Refuses the first start of an installation for strangers before it writes anything.
+ * @throws ConfigError naming all walls that are missing
+ */
+export async function refuseUnsafeFirstStart(config: Config): Promise<void> {
+  if (!config.isPublic || isInstalled(config)) return
+  const { catalog } = await catalogInForce(config)
+  requireWalls(await findWalls(config, null, catalog))
+}
+
+/**
  * Examines all walls, whether or not the service runs.
  * @param db null if there is none yet; the examination then leaves no files behind
  */

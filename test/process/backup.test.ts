@@ -52,6 +52,36 @@ async function installation(dataDir: string): Promise<void> {
     expect(await run(args, { BERTH_DATA: dataDir })).toMatchObject({ code: 0, stderr: '' })
 }
 
+test(
+  'backups into a folder have the time in their names, and only the newest are kept',
+  async () => {
+    const at = (name: string) => path.join(place, name)
+    const place = folder()
+    await installation(at('source'))
+    mkdirSync(at('backups'))
+    const before = ['berth-2026-01-01T041500Z.tar', 'berth-2026-01-02T041500Z.tar', 'own.tar']
+    for (const name of before) writeFileSync(at(path.join('backups', name)), '')
+    const env = { BERTH_DATA: at('source'), BERTH_PASSPHRASE }
+    const keep = (number: string, target = at('backups')) => run(['backup', '--keep', number, target], env)
+    expect(await keep('0')).toMatchObject({ code: 2, stderr: expect.stringContaining('from 1') })
+    expect(await keep('2', at('nowhere'))).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('no folder'),
+    })
+    expect(existsSync(path.join(at('source'), 'last-backup'))).toBe(false)
+    const written = await keep('2')
+    expect(written.stdout).toContain(`Deleted ${at('backups/berth-2026-01-01T041500Z.tar')}.`)
+    const [second, third, own, ...more] = readdirSync(at('backups')).sort()
+    expect([second, own, more]).toEqual([before[1], 'own.tar', []])
+    expect(third).toMatch(/^berth-\d{4}-\d\d-\d\dT\d{6}Z\.tar$/)
+    // The service reports how long ago that was.
+    expect(readFileSync(path.join(at('source'), 'last-backup'), 'utf8')).toContain(third)
+    const restored = await run(['restore', at(`backups/${third}`)], { ...env, BERTH_DATA: at('copy') })
+    expect(restored).toMatchObject({ code: 0, stderr: '' })
+  },
+  TIMEOUT_MS,
+)
+
 const balances = (dataDir: string) => run(['account', 'list'], { BERTH_DATA: dataDir })
 
 /** Orders servers and projects, several at once, until it is told to stop. @returns how many, once all are answered */

@@ -77,6 +77,11 @@ test(
     const second = await serve(data)
     const { warnings } = await listening(second)
     for (const fault of faults) expect(JSON.stringify(warnings)).toContain(fault)
+    // An operator who greps for errors finds it, at the start and when the file changes.
+    const errors = () => second.stdout.split('\n').filter((line) => line.startsWith('{"level":50'))
+    expect(errors()).toEqual([expect.stringContaining('template micro is missing')])
+    writeFileSync(own, 'zones: [')
+    await expect.poll(errors).toEqual([expect.any(String), expect.stringContaining('the file is invalid')])
     expect((await second.call('GET', '/templates')).body[0].slug).toBe('micro')
     // Another catalogue is held against the last good one, too.
     const other = path.join(folder(), 'other.yaml')

@@ -11,7 +11,9 @@ import { endpoint, hook, LOOPBACK, project, verifiedHook } from '../harness/endp
 import { make, NOBODY } from '../harness/ordering.ts'
 
 function sourcesOf(t: Awaited<ReturnType<typeof testApp>>, images: TelemetrySources['images']) {
-  return { db: t.db, clock: t.clock, ...t.app, images, dataDir: tmpdir() }
+  const backedUpAt = async () => Number.NEGATIVE_INFINITY
+  const isCatalogInvalid = () => false
+  return { db: t.db, clock: t.clock, ...t.app, images, dataDir: tmpdir(), backedUpAt, isCatalogInvalid }
 }
 
 /** The value of the first line that starts like this; NaN where there is none. */
@@ -162,6 +164,22 @@ test('OpenMetrics and text are answered as the caller prefers, and HEAD without 
     expect(text).not.toContain('EOF')
   }
   expect(await ask(prometheus, 'HEAD')).toEqual({ type: open.type, text: '' })
+})
+
+test('Prometheus reads the age of the last backup, without end if there was none, and a refused catalogue', async () => {
+  const t = await testApp()
+  const read = async (more: Partial<TelemetrySources> = {}) => {
+    const telemetry = new Telemetry()
+    telemetry.watch({ ...sourcesOf(t, async () => []), ...more })
+    return telemetry.text()
+  }
+  expect(await read()).toMatch(/^berth_catalog_invalid 0$/m)
+  expect(await read()).toMatch(/^berth_backup_age_seconds \+Inf$/m)
+  const at = t.clock.now() - 90_000
+  const text = await read({ backedUpAt: async () => at, isCatalogInvalid: () => true })
+  expect(text).toMatch(/^berth_catalog_invalid 1$/m)
+  expect(text).toMatch(/^berth_backup_age_seconds 90$/m)
+  expect(await read({ backedUpAt: async () => null })).toMatch(/^berth_backup_age_seconds Nan$/im)
 })
 
 test('a gauge that can’t be read does not take the others with it', async () => {
