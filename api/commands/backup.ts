@@ -15,7 +15,7 @@ import { exists, syncFolder, writeWholeSync } from '../files.ts'
 import { messageOf } from '../message-of.ts'
 import { Secrets } from '../secrets.ts'
 import { catalogFileOf, lastGoodCatalog } from './catalog.ts'
-import { backupMark, requireInstallation } from './installation.ts'
+import { backupMark, refuseMoved, requireInstallation } from './installation.ts'
 import { askPassphrase } from './passphrase.ts'
 
 /** The last member of a backup: a truncated file lacks it. */
@@ -124,7 +124,8 @@ async function backUp(config: Config, options: BackupOptions): Promise<void> {
     await syncFolder(path.dirname(file))
     for (const line of lines) say(line)
   } catch (error) {
-    if (error instanceof CatalogError || error instanceof CommandError) throw error
+    if (error instanceof CatalogError || error instanceof CommandError || error instanceof ConfigError)
+      throw error
     throw new CommandError(`The backup could not be written to ${file}: ${messageOf(error)}`)
   } finally {
     await rm(parts, { recursive: true, force: true })
@@ -228,6 +229,7 @@ async function addMachines(
 async function schemaOf(file: string): Promise<string> {
   const db = openSqlite(file)
   try {
+    await refuseMoved(db, 'The database')
     return (await appliedMigrations(db)).at(-1) ?? ''
   } finally {
     await db.destroy()

@@ -83,6 +83,8 @@ interface Opening {
   holdsLock: boolean
   /** True if the installation may be created. */
   mayCreate: boolean
+  /** True if a database that has moved to PostgreSQL may be opened. */
+  mayBeMoved?: boolean
   /** On PostgreSQL: whether to migrate even if services may be using the database. */
   mayMigrate?: boolean
   log?: Logger
@@ -105,7 +107,7 @@ export async function openDatabase(config: Place, opening: Opening): Promise<Dat
   return (await onPostgres()).openOnPostgres(place, { ...more, mayMigrate })
 }
 
-async function openFile(config: DataDir, { say, holdsLock }: Opening): Promise<Database> {
+async function openFile(config: DataDir, { say, holdsLock, mayBeMoved }: Opening): Promise<Database> {
   const file = privateFile(config, 'berth.db')
   const copies = path.join(config.dataDir, 'database-copies')
   try {
@@ -114,10 +116,13 @@ async function openFile(config: DataDir, { say, holdsLock }: Opening): Promise<D
       if (!holdsLock) refuseServed(config)
       say(`Migrating the database. A copy of the old one is ${await keepDatabase(file, copies, present)}.`)
     }
-    await migrate(db, { keepCopy }).catch(async (error: unknown) => {
+    try {
+      if (!mayBeMoved) await refuseMoved(db, file)
+      await migrate(db, { keepCopy })
+    } catch (error) {
       await db.destroy()
       throw error
-    })
+    }
     return db
   } catch (error) {
     if (error instanceof SchemaTooNew)
@@ -138,6 +143,26 @@ async function openFile(config: DataDir, { say, holdsLock }: Opening): Promise<D
       )
     throw error
   }
+}
+
+/** The fact that a database has moved to PostgreSQL: a phrase that says where to, without a password. */
+const MOVED = 'moved'
+
+/** Marks an SQLite database as moved, so that nothing writes to it any more; null takes the mark back. */
+export async function markMoved(db: Database, where: string | null): Promise<void> {
+  await db.deleteFrom('installation').where('name', '=', MOVED).execute()
+  if (where !== null) await db.insertInto('installation').values({ name: MOVED, value: where }).execute()
+}
+
+/** @throws ConfigError if an SQLite database has been moved to PostgreSQL */
+export async function refuseMoved(db: Database, file: string): Promise<void> {
+  const found = db.selectFrom('installation').select('value').where('name', '=', MOVED)
+  // A damaged database, or one from before the table, is for the migration to report.
+  const moved = await found.executeTakeFirst().catch(() => undefined)
+  if (moved)
+    throw new ConfigError(
+      `${file} ${moved.value}, so nothing opens it any more. Set DATABASE_URL (--database-url) to that database. To use the file again, without what has changed in PostgreSQL since: berthd export --undo`,
+    )
 }
 
 /** @throws CommandError if a service is using the database: it must be one of an earlier version */

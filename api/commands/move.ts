@@ -6,8 +6,9 @@ import { sql } from 'kysely'
 import { listAccounts } from '../accounts/accounts.ts'
 import { CommandError, type Config, ConfigError } from '../config.ts'
 import { type Database, migrations, type Queries } from '../database/database.ts'
-import { copySqlite } from '../database/sqlite.ts'
-import { lockDataDir, openDatabase, requireInstallation } from './installation.ts'
+import { copySqlite, openSqlite } from '../database/sqlite.ts'
+import { messageOf } from '../message-of.ts'
+import { lockDataDir, markMoved, openDatabase, requireInstallation } from './installation.ts'
 
 /** Bounds the parameters of one statement: PostgreSQL takes 65,535. */
 const PARAMETERS = 20_000
@@ -29,22 +30,64 @@ export function exportCommand(config: () => Config): Command {
     .description(
       'write the SQLite database to a file, to import it into PostgreSQL; the service must be stopped',
     )
-    .argument('<file>', 'a new file; an SQLite database')
-    .action(async (given: string) => {
+    .argument('[file]', 'a new file; an SQLite database')
+    .option('--undo', 'use the SQLite database again, which the export marked as moved')
+    .action(async (given: string | undefined, { undo }: { undo?: true }) => {
       const parsed = { ...config(), databaseUrl: null }
       const source = path.join(parsed.dataDir, 'berth.db')
       requireInstallation(parsed)
+      if (undo) return unmark(parsed)
+      if (given === undefined) throw new ConfigError('Give a new file to export to.')
       const file = path.resolve(given)
       if (existsSync(file)) throw new ConfigError(`${file} already exists. Choose another file name.`)
       const unlock = lockDataDir(parsed)
       // Opening migrates it to the schema that the import expects.
       const db = await openDatabase(parsed, { say: console.error, holdsLock: true, mayCreate: false })
-      await db.destroy()
-      copySqlite(source, file)
-      unlock()
+      // It comes before the copy, so that nothing is written that the copy lacks.
+      await markMoved(db, `was exported to ${file} on ${today()}, to be moved to PostgreSQL`)
+      try {
+        copySqlite(source, file)
+      } catch (error) {
+        await markMoved(db, null)
+        throw new CommandError(`The export could not be written to ${file}: ${messageOf(error)}`)
+      } finally {
+        await db.destroy()
+        unlock()
+      }
       const rows = tablesOf(file).reduce((sum, { count }) => sum + count, 0)
+      console.log(
+        `${source} is marked as moved, and nothing opens it any more. To undo this: berthd export --undo`,
+      )
       console.log(`${file} has all ${rows} rows. Import it with: DATABASE_URL=… berthd import ${given}`)
     })
+}
+
+const today = () => new Date().toISOString().slice(0, 10)
+
+async function unmark(place: { dataDir: string }): Promise<void> {
+  const unlock = lockDataDir(place)
+  const db = await openDatabase(place, {
+    say: console.error,
+    holdsLock: true,
+    mayCreate: false,
+    mayBeMoved: true,
+  })
+  await markMoved(db, null)
+  await db.destroy()
+  unlock()
+  console.log(`${path.join(place.dataDir, 'berth.db')} is in use again. What PostgreSQL has is not in it.`)
+}
+
+/** Says in the database that was exported where it is; elsewhere there is none. */
+async function markSource(dataDir: string, where: string): Promise<void> {
+  const file = path.join(dataDir, 'berth.db')
+  if (!existsSync(file)) return
+  const db = openSqlite(file)
+  try {
+    await markMoved(db, `was moved to PostgreSQL at ${where} on ${today()}`)
+  } finally {
+    await db.destroy()
+  }
 }
 
 export function importCommand(config: () => Config): Command {
@@ -63,12 +106,12 @@ export function importCommand(config: () => Config): Command {
         throw new ConfigError(
           `${dataDir} has no secret.key. Set BERTH_DATA (--data) to the folder of the installation that was exported, or copy its secret.key there.`,
         )
-      const { holdAlone, openOnPostgres, openSharedSecrets } = await import('./on-postgres.ts')
+      const { holdAlone, openOnPostgres, openSharedSecrets, placeOf } = await import('./on-postgres.ts')
       const link = await holdAlone(databaseUrl)
       const place = { databaseUrl, databaseConnections }
       const db = await openOnPostgres(place, { mayMigrate: true, mayCreate: true, isImport: true })
       try {
-        await importInto(db, { file, dataDir, say: console.log })
+        await importInto(db, { file, dataDir, where: placeOf(databaseUrl), say: console.log })
         await openSharedSecrets(db, parsed)
       } finally {
         await db.destroy()
@@ -136,6 +179,8 @@ function tablesOf(file: string): Table[] {
 interface Importing {
   file: string
   dataDir: string
+  /** The database to import into, without its password. */
+  where: string
   say: Say
 }
 
@@ -143,7 +188,7 @@ interface Importing {
  * Moves all rows, table by table. Each step is one transaction, which also notes the progress.
  * @throws CommandError if the database has other data, or the rows at the end are not those that were exported
  */
-async function importInto(db: Database, { file, dataDir, say }: Importing): Promise<void> {
+async function importInto(db: Database, { file, dataDir, where, say }: Importing): Promise<void> {
   const tables = tablesOf(file)
   const fingerprint = JSON.stringify(tables.map(({ name, count }) => [name, count]))
   await begin(db, tables, fingerprint)
@@ -155,6 +200,7 @@ async function importInto(db: Database, { file, dataDir, say }: Importing): Prom
   } finally {
     source.close()
   }
+  await markSource(dataDir, where)
   await note(db, IMPORT, 'done')
   await db.deleteFrom('installation').where('name', 'like', `${IMPORT}.%`).execute()
   say(

@@ -22,7 +22,7 @@ const START_MS = 60_000
 const TRY_EVERY_MS = 500
 
 /** The URL without its password. */
-function placeOf(url: string): string {
+export function placeOf(url: string): string {
   const { host, pathname, searchParams } = new URL(url)
   return `${searchParams.get('host') ?? host}${pathname}`
 }

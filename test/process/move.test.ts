@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { sql } from 'kysely'
@@ -81,4 +81,36 @@ test('an installation moves to PostgreSQL with every row, also when it is killed
     code: 1,
     stderr: expect.stringContaining('is being served'),
   })
+}, 900_000)
+
+test('after a move nothing opens the old database, which says where the installation is, until that is undone', async () => {
+  const data = path.join(folder(), 'data')
+  const sqlite = { BERTH_DATA: data, BERTH_COMPUTE: 'simulator', PORT: '0' }
+  await run(['account', 'create', 'ann@example.com'], sqlite)
+  const file = path.join(data, 'moving.db')
+  expect(await run(['export', file], sqlite)).toMatchObject({ code: 0, stderr: '' })
+  // What is written to the old database from here on would be lost.
+  expect((await run(['account', 'list'], sqlite)).stderr).toContain(`berth.db was exported to ${file} on 2`)
+  const url = await postgres.create('after')
+  writeFileSync(path.join(data, 'secret.key'), '0'.repeat(64))
+  expect(await run(['import', file], { ...sqlite, DATABASE_URL: url })).toMatchObject({ code: 0, stderr: '' })
+  const { host, pathname, password } = new URL(url)
+  const credit = ['account', 'credit', 'ann@example.com', '100', '--reason', 'x']
+  for (const command of [
+    ['serve'],
+    credit,
+    ['catalog', 'check'],
+    ['backup', path.join(data, 'backup.tar')],
+  ]) {
+    const { code, stdout, stderr } = await run(command, {
+      ...sqlite,
+      BERTH_PASSPHRASE: 'correct horse battery',
+    })
+    expect([command, code, stdout]).toEqual([command, 2, ''])
+    expect(stderr).toContain(`was moved to PostgreSQL at ${host}${pathname} on 2`)
+    expect(stderr).toContain('berthd export --undo')
+  }
+  expect(readFileSync(path.join(data, 'berth.db')).includes(`:${password}@`)).toBe(false)
+  expect(await run(['export', '--undo'], sqlite)).toMatchObject({ code: 0, stderr: '' })
+  expect((await run(['account', 'list'], sqlite)).stdout).toContain('ann@example.com')
 }, 900_000)
