@@ -1,7 +1,7 @@
 import type { CpuType } from '../drivers/driver.ts'
 import type { Catalog } from './file.ts'
 import { isInPools } from './pools.ts'
-import type { PriceEntry } from './prices.ts'
+import { type PriceEntry, sumsOf } from './prices.ts'
 
 /** The catalogue entries that a remaining server was ordered with. */
 export interface Ordered {
@@ -111,8 +111,4 @@ function isBroken(
   )
   if (!found || sumsOf(found.prices) !== sumsOf(prices)) return true
   return existingFrom !== null && existingFrom <= now && found.existingFrom !== existingFrom
-}
-
-function sumsOf({ cpu, ramGb, diskGb, ipv4, trafficTb, presets }: PriceEntry['prices']): string {
-  return JSON.stringify([cpu, ramGb, diskGb, ipv4, trafficTb, [...presets].sort()])
 }

@@ -68,6 +68,8 @@ export const CatalogFile = Type.Object({
       preset_month_rub: Type.Optional(Type.Record(Type.String(), Amount)),
       // The day from which earlier servers pay this price, too (default: they keep their price).
       existing_from: Type.Optional(Day),
+      // True if a price may differ more than twofold from what is in force (default: such an entry is refused as a slip).
+      large_change: Type.Optional(Type.Boolean()),
     }),
     { minItems: 1 },
   ),

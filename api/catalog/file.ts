@@ -258,6 +258,7 @@ function priceEntriesOf(file: CatalogFile): PriceEntry[] {
     cpuType: price.cpu_type,
     from: Date.parse(price.active_from),
     existingFrom: price.existing_from === undefined ? null : Date.parse(price.existing_from),
+    isLargeChange: price.large_change === true,
     prices: {
       cpu: parseMoney(price.cpu_month_rub),
       ramGb: parseMoney(price.ram_gb_month_rub),

@@ -9,6 +9,7 @@ import { writeWholeSync } from '../files.ts'
 import { Loop } from '../loop.ts'
 import { messageOf } from '../message-of.ts'
 import { breaches, type Held, type Ordered } from './append-only.ts'
+import { largeChanges } from './changes.ts'
 import {
   type Catalog,
   CatalogError,
@@ -85,12 +86,15 @@ export interface OpenCatalog extends InForce {
  * not keep the service down.
  * @throws CatalogError if there is no good one
  */
-export async function readInForce(place: CatalogPlace, now: number): Promise<InForce & { taken: Taken }> {
+export async function readInForce(
+  place: CatalogPlace,
+  now: number,
+): Promise<InForce & { before: Catalog | null; taken: Taken }> {
   const before = lastGoodOf(place)
   const taken = await take(place, before, now)
   const catalog = taken.catalog ?? before
   if (!catalog) throw new CatalogError(taken.fault ?? '')
-  return { catalog, fault: taken.fault, taken }
+  return { catalog, fault: taken.fault, before, taken }
 }
 
 /**
@@ -144,6 +148,8 @@ export function watchCatalog(
 
 interface Taken {
   text: string | null
+  /** The catalogue as it is written, also if it is refused; null if it can't be read. */
+  parsed: Catalog | null
   /** Null if the file has mistakes, which are in `fault`. */
   catalog: Catalog | null
   fault: string | null
@@ -157,14 +163,17 @@ async function take(place: CatalogPlace, before: Catalog | null, now: number): P
   try {
     catalog = parseCatalog(text ?? readCatalogText(file), file, now)
   } catch (error) {
-    return { text, catalog: null, fault: messageOf(error) }
+    return { text, parsed: null, catalog: null, fault: messageOf(error) }
   }
+  const ordered = await place.ordered()
   const faults = [
     ...(await missingImages(catalog, place.images)),
-    ...(before ? breaches(before, catalog, await place.ordered(), await place.held(), now) : []),
+    ...(before ? breaches(before, catalog, ordered, await place.held(), now) : []),
+    ...largeChanges(before, catalog, ordered),
   ]
-  if (faults.length === 0) return { text, catalog, fault: null }
-  return { text, catalog: null, fault: faults.map((fault) => `${file}: ${fault}`).join('\n') }
+  if (faults.length === 0) return { text, parsed: catalog, catalog, fault: null }
+  const fault = faults.map((each) => `${file}: ${each}`).join('\n')
+  return { text, parsed: catalog, catalog: null, fault }
 }
 
 /** Finds image files that are missing. A file may be removed once its image has been prepared. */

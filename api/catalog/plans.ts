@@ -82,6 +82,11 @@ export function sizeOf({ cpu, ramMb, diskGb }: Preset): Size {
   return { cpu, ram_mb: ramMb, disk_gb: diskGb }
 }
 
+/** The price of a preset a month, in units. */
+export function presetMonth(preset: Preset, prices: Prices): number {
+  return itemsOf(preset, prices).reduce((sum, { priceMonth }) => sum + priceMonth, 0)
+}
+
 function itemsOf(preset: Preset, prices: Prices): PriceItem[] {
   const own = prices.presets.get(preset.slug)
   if (own !== undefined) return [priceItem('preset', 'preset', 1, 1, own)]

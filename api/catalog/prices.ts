@@ -21,6 +21,8 @@ export interface PriceEntry {
   from: number
   /** The time from which earlier servers pay them, too; null: these keep their price. */
   existingFrom: number | null
+  /** True if the operator has confirmed that it differs much from what was in force. */
+  isLargeChange: boolean
   prices: Prices
 }
 
@@ -42,10 +44,9 @@ function entriesOf(entries: readonly PriceEntry[], zoneSlug: string, cpuType: Cp
     .sort((a, b) => a.from - b.from)
 }
 
-/** A part that costs more a month, in units, is a misplaced decimal point; so is a price of ten times the last. */
+/** A part that costs more a month, in units, is a misplaced decimal point. */
 const ABSURD_PART = 100_000_000
 const ABSURD_PRESET = 100_000_000_000
-const ABSURD_STEP = 10
 
 const dayOf = (at: number) => new Date(at).toISOString().slice(0, 10)
 
@@ -81,33 +82,29 @@ function faultsOf(entry: PriceEntry, all: readonly PriceEntry[], presetSlugs: re
   const { zoneSlug, cpuType, from, existingFrom, prices } = entry
   const name = `${zoneSlug} ${cpuType}`
   const faults: string[] = []
-  const others = entriesOf(all, zoneSlug, cpuType)
   if (all.find((other) => isSameDay(other, entry)) !== entry)
     faults.push(`${name} has two entries that are active from ${dayOf(from)}; keep one.`)
   if (existingFrom !== null && existingFrom < from)
     faults.push(`existing_from (${dayOf(existingFrom)}) is before active_from (${dayOf(from)}).`)
   for (const slug of prices.presets.keys())
     if (!presetSlugs.includes(slug)) faults.push(`no such preset: ${slug}.`)
-  const before = others.findLast((other) => other.from < from)?.prices
   const sums = [
-    ['cpu_month_rub', prices.cpu, before?.cpu, ABSURD_PART],
-    ['ram_gb_month_rub', prices.ramGb, before?.ramGb, ABSURD_PART],
-    ['disk_gb_month_rub', prices.diskGb, before?.diskGb, ABSURD_PART],
-    ['ipv4_month_rub', prices.ipv4, before?.ipv4, ABSURD_PART],
-    ['traffic_tb_rub', prices.trafficTb, before?.trafficTb, ABSURD_PART],
-    ...[...prices.presets].map(
-      ([slug, sum]) => [slug, sum, before?.presets.get(slug), ABSURD_PRESET] as const,
-    ),
+    ['cpu_month_rub', prices.cpu, ABSURD_PART],
+    ['ram_gb_month_rub', prices.ramGb, ABSURD_PART],
+    ['disk_gb_month_rub', prices.diskGb, ABSURD_PART],
+    ['ipv4_month_rub', prices.ipv4, ABSURD_PART],
+    ['traffic_tb_rub', prices.trafficTb, ABSURD_PART],
+    ...[...prices.presets].map(([slug, sum]) => [slug, sum, ABSURD_PRESET] as const),
   ] as const
-  for (const [field, sum, last, limit] of sums) {
+  for (const [field, sum, limit] of sums)
     if (sum > limit)
       faults.push(`${field} is ${formatMoney(sum)}: more than ${formatMoney(limit)} is probably a typo.`)
-    if (last && sum && (sum > last * ABSURD_STEP || sum * ABSURD_STEP < last))
-      faults.push(
-        `${field} changes from ${formatMoney(last)} to ${formatMoney(sum)}, more than tenfold at once: probably a typo.`,
-      )
-  }
   return faults
+}
+
+/** The amounts as a text, to compare them. */
+export function sumsOf({ cpu, ramGb, diskGb, ipv4, trafficTb, presets }: Prices): string {
+  return JSON.stringify([cpu, ramGb, diskGb, ipv4, trafficTb, [...presets].sort()])
 }
 
 function isSameDay(a: PriceEntry, b: PriceEntry): boolean {

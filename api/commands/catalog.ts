@@ -3,16 +3,17 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Command } from 'commander'
 import { heldAddresses } from '../addresses/queries.ts'
+import { counted, differences } from '../catalog/changes.ts'
 import { CatalogError, withAbsolutePaths } from '../catalog/file.ts'
-import { type CatalogPlace, type InForce, readInForce } from '../catalog/live.ts'
+import { type CatalogPlace, readInForce } from '../catalog/live.ts'
 import { systemClock as clock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import type { Database } from '../database/database.ts'
 import { openSqlite } from '../database/sqlite.ts'
 import { writeWholeSync } from '../files.ts'
-import { orderedServers } from '../servers/queries.ts'
+import { orderedServers, payersOf } from '../servers/queries.ts'
 import { openImages } from './compute.ts'
-import { openDataDir, requireInstallation } from './installation.ts'
+import { openDataDir, refuseMoved, requireInstallation } from './installation.ts'
 
 /** The sample that comes with the program: a first catalogue, never the installation's own. */
 const SAMPLE = fileURLToPath(new URL('../../catalog.yaml', import.meta.url))
@@ -63,7 +64,7 @@ export function catalogPlace(config: Config, db?: Database): CatalogPlace {
 }
 
 /** The catalogue that commands use. @throws CatalogError if there is no good catalogue */
-export function catalogInForce(config: Config): Promise<InForce> {
+export function catalogInForce(config: Config): ReturnType<typeof readInForce> {
   return readInForce(catalogPlace(config), clock.now())
 }
 
@@ -77,6 +78,7 @@ async function lookInto<Rows>(
   if (!existsSync(file)) return []
   const db = openSqlite(file)
   try {
+    await refuseMoved(db, file)
     return await query(db)
   } finally {
     await db.destroy()
@@ -87,21 +89,22 @@ export function catalogCommands(config: () => Config): Command {
   const catalog = new Command('catalog').description('manage the catalogue')
   catalog
     .command('check')
-    .description('validate the catalogue file')
+    .description('validate the catalogue file, and compare it with the one in force')
     .action(async () => {
       const parsed = config()
       // A catalogue elsewhere may be checked before the first start; the sample says nothing about an installation.
       if (catalogFileOf(parsed) === SAMPLE) requireInstallation(parsed)
-      const { catalog, fault } = await catalogInForce(parsed)
+      const { catalog, fault, before, taken } = await catalogInForce(parsed)
+      if (before && taken.parsed) {
+        const payers = await lookInto(parsed, (db) => payersOf(db).execute())
+        const lines = differences(before, taken.parsed, payers)
+        console.log(lines.length > 0 ? lines.join('\n') : 'It is the catalogue in force.')
+      }
       if (fault) throw new CatalogError(fault)
       const { zones, templates, presets } = catalog
       console.log(
-        `${catalogFileOf(parsed)} is valid: ${count(zones, 'zone')}, ${count(templates, 'template')}, ${count(presets, 'preset')}.`,
+        `${catalogFileOf(parsed)} is valid: ${counted(zones.length, 'zone')}, ${counted(templates.length, 'template')}, ${counted(presets.length, 'preset')}.`,
       )
     })
   return catalog
-}
-
-function count({ length }: readonly unknown[], noun: string): string {
-  return `${length} ${noun}${length === 1 ? '' : 's'}`
 }

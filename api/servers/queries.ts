@@ -48,6 +48,20 @@ export function orderedServers(db: Queries) {
     .where('deleted_at', 'is', null)
 }
 
+/** The numbers of servers and accounts that pay the prices of a zone and CPU type. */
+export function payersOf(db: Queries) {
+  return db
+    .selectFrom('servers')
+    .select((eb) => [
+      'zone_slug',
+      'cpu_type',
+      eb.fn.countAll<number>().as('servers'),
+      eb.fn.count<number>('account_id').distinct().as('accounts'),
+    ])
+    .where('deleted_at', 'is', null)
+    .groupBy(['zone_slug', 'cpu_type'])
+}
+
 /** The servers of all accounts as an operator sees them. */
 export function operatedServers(db: Queries) {
   return presentServers(db).select([

@@ -57,7 +57,21 @@ test(
     first.process.kill('SIGTERM')
     await first.ended
     const env = { BERTH_DATA: data }
-    expect(await run(['catalog', 'check'], env)).toMatchObject({ code: 0, stderr: '' })
+    expect(await run(['catalog', 'check'], env)).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^It is the catalogue in force\.\n.* is valid: 1 zone, /),
+      stderr: '',
+    })
+    const [entry = ''] = /^ {2}- \{\n(?: {6}.*\n)+ {4}\}\n/m.exec(shipped) ?? []
+    const tenfold = entry
+      .replace('"180.00"', '"2000.00"')
+      .replace('2026-01-01', '2090-01-01, existing_from: 2090-01-01')
+    writeFileSync(own, shipped.replace(entry, entry + tenfold))
+    expect(await run(['catalog', 'check'], env)).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('from 2090-01-01 also for 1 existing server of 1 account\n'),
+      stderr: expect.stringContaining('add "large_change: true" to the entry.'),
+    })
     writeFileSync(
       own,
       shipped.replace('- slug: micro', '- slug: mini').replace('- build: micro', '- file: none.img'),
