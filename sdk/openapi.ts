@@ -1673,7 +1673,7 @@ export interface Server {
   updated_at: string
   /** When it was last started; null while it is off */
   started_at: string | null
-  /** When it will be deleted, with its data and in spite of `delete_protection`, if it is still suspended then; null if it will not be */
+  /** When it will be deleted, with its data and in spite of `delete_protection`, if it is still suspended then, because the balance is used up or the account is closed; null if it will not be */
   delete_at: string | null
 }
 
@@ -1931,7 +1931,7 @@ export interface ServerDetails {
   updated_at: string
   /** When it was last started; null while it is off */
   started_at: string | null
-  /** When it will be deleted, with its data and in spite of `delete_protection`, if it is still suspended then; null if it will not be */
+  /** When it will be deleted, with its data and in spite of `delete_protection`, if it is still suspended then, because the balance is used up or the account is closed; null if it will not be */
   delete_at: string | null
   project: Project
   /** Its zone; null if it is no longer in the catalogue */

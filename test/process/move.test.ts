@@ -89,7 +89,7 @@ test('after a move nothing opens the old database, which says where the installa
   await run(['account', 'create', 'ann@example.com'], sqlite)
   const file = path.join(data, 'moving.db')
   expect(await run(['export', file], sqlite)).toMatchObject({ code: 0, stderr: '' })
-  // What is written to the old database from here on would be lost.
+  // Writes to the old database would be lost from here on.
   expect((await run(['account', 'list'], sqlite)).stderr).toContain(`berth.db was exported to ${file} on 2`)
   const url = await postgres.create('after')
   writeFileSync(path.join(data, 'secret.key'), '0'.repeat(64))
