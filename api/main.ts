@@ -13,7 +13,7 @@ import { personCommands } from './commands/person.ts'
 import { restoreCommand } from './commands/restore.ts'
 import { serve } from './commands/serve.ts'
 import { serverCommands } from './commands/server.ts'
-import { readable } from './commands/terminal-log.ts'
+import { hooks, readable } from './commands/terminal-log.ts'
 import { tokenCommands } from './commands/token.ts'
 import { checkCommand } from './commands/walls.ts'
 import { CommandError, ConfigError, readConfig } from './config.ts'
@@ -62,7 +62,7 @@ const serving = program
     const parsed = config()
     const stderr = pino.destination({ dest: 2, sync: true })
     const terminal = { write: (line: string) => void stderr.write(readable(line)) }
-    const log = pino({ level: parsed.logLevel }, process.stderr.isTTY ? terminal : stderr)
+    const log = pino({ level: parsed.logLevel, hooks }, process.stderr.isTTY ? terminal : stderr)
     // Notices reach operators at any level of the log. Journals get JSON only.
     const notices = process.stdout.isTTY ? null : pino(pino.destination({ dest: 1, sync: true }))
     await serve(parsed, log, notices)

@@ -1,4 +1,5 @@
 import pino from 'pino'
+import { isLost } from '../database/postgres-connection.ts'
 
 interface Line extends Record<string, unknown> {
   level: number
@@ -21,6 +22,19 @@ export function readable(line: string): string {
 }
 
 const ERROR = 50
+
+/**
+ * Lowers failures for want of the database to warnings: each loop has some at every interruption, which would hide a
+ * fault among them. The interruption itself is one error of `api/processes/link.ts`.
+ */
+export const hooks: NonNullable<pino.LoggerOptions['hooks']> = {
+  logMethod(args, method, level) {
+    const [details]: unknown[] = args
+    const isFailure = typeof details === 'object' && details !== null && 'err' in details
+    if (level === ERROR && isFailure && isLost(details.err)) this.warn(...args)
+    else method.apply(this, args)
+  },
+}
 
 function inWords(value: unknown): string {
   return typeof value === 'string' && /^[\w.,:/@ -]+$/.test(value) ? value : JSON.stringify(value)

@@ -39,6 +39,11 @@ function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : ''
 }
 
+/** True if an error means that the connection is lost, or could not be opened. */
+export function isLost(error: unknown): boolean {
+  return LOST.test(codeOf(error))
+}
+
 /** Turns errors of pg and the system into Unreachable. */
 export function explained(error: unknown): unknown {
   if (!(error instanceof Error)) return error
@@ -312,7 +317,7 @@ export class PostgresConnection implements DatabaseConnection {
       return await answer
     } catch (thrown) {
       const error = explained(thrown)
-      this.isLost ||= LOST.test(codeOf(error))
+      this.isLost ||= isLost(error)
       throw error
     }
   }

@@ -192,6 +192,11 @@ test('while the database restarts requests are refused with Retry-After, and the
   isOver = true
   await Promise.all(customers)
 
+  // An operator finds one error, and when it was over; all that failed meanwhile is a warning.
+  const lines = service.stderr.split('\n').flatMap((line) => (line.startsWith('{') ? [JSON.parse(line)] : []))
+  const lost = 'the connection to the database was lost; connecting again'
+  expect(lines.filter(({ level }) => level >= 50).map(({ msg }) => msg)).toEqual([lost])
+  expect(lines.filter(({ msg }) => msg === 'the database can be reached again')).toHaveLength(1)
   for (const { status, headers } of refused)
     expect([status, Number(headers.get('retry-after')) > 0]).toEqual([status === 409 ? 409 : 503, true])
   await expect.poll(() => statuses(service)).toEqual(new Set(['running']))
