@@ -102,6 +102,30 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
         expect(`${name}: ${was}`).toBe(`${name}: ${should}`)
     })
 
+    test.runIf(as === 'root')('rules hold at public addresses, for each family by itself', async () => {
+      const own = { ipv4: '203.0.113.7', ipv6: '2001:db8:5:7::/64' }
+      const answers = async (firewall: FirewallRule[], has80: [boolean, boolean]) => {
+        await world.service.tell({ do: 'change', card: world.card(1, { public: own, firewall }) })
+        const places = [own.ipv4, '2001:db8:5:7::2'].map(async (place, at) => {
+          const open = has80[at] ? reach : ask
+          const found = [open(world.internet, 'tcp', place, 80), ask(world.internet, 'tcp', place, 8080)]
+          return (await Promise.all(found)).map((answer) => answer.includes('from'))
+        })
+        return Promise.all(places)
+      }
+      const [opened, closed] = [
+        [true, false],
+        [false, false],
+      ]
+      const port = { ports: at(80) }
+      expect(await answers([], [false, false])).toEqual([closed, closed])
+      expect(await answers([rule(port)], [true, true])).toEqual([opened, opened])
+      const four = [rule({ ...port, cidrs: ['0.0.0.0/0'] })]
+      expect(await answers(four, [true, false])).toEqual([opened, closed])
+      const six = [rule({ ...port, cidrs: ['2001:db8:ffff::/64'] })]
+      expect(await answers(six, [false, true])).toEqual([closed, opened])
+    })
+
     test('refused traffic from outside gets no reply, and a guest’s own is refused at once', async () => {
       await put([rule({ direction: 'out', protocol: 'icmp' })])
       expect(await ask(world.internet, 'tcp', HOST, 24_001)).toBe('silence')
