@@ -45,6 +45,7 @@ import * as billedItems from './migrations/0035-billed-items.ts'
 import * as inviters from './migrations/0036-inviters.ts'
 import * as references from './migrations/0037-references.ts'
 import * as keyOwners from './migrations/0038-key-owners.ts'
+import * as passkeyCounters from './migrations/0039-passkey-counters.ts'
 import { PostgresConnection, Unchanged, Unreachable } from './postgres-connection.ts'
 import type { Schema } from './schema.ts'
 
@@ -95,6 +96,7 @@ export const migrations: Record<string, Migration> = {
   '0036-inviters': inviters,
   '0037-references': references,
   '0038-key-owners': keyOwners,
+  '0039-passkey-counters': passkeyCounters,
 }
 
 /** Runs a function in the given transaction, or in a new one. */

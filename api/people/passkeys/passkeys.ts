@@ -117,6 +117,7 @@ export class Passkeys {
       credential_id: credential.id,
       public_key: Buffer.from(credential.publicKey).toString('base64url'),
       is_synced: Number(credentialBackedUp),
+      counter: credential.counter,
       name: made.name,
       created_at: clock.now(),
       last_used_at: null,
@@ -148,6 +149,7 @@ export class Passkeys {
       const object = (await helpers()).decodeAttestationObject(attestation)
       const format = object.get('fmt')
       // No attestation of the key's vendor is requested. Verifying one would fetch the addresses in its certificates.
+      requireOwnFrame(made.client_data)
       if (format !== 'none' && (format !== 'packed' || object.get('attStmt').get('x5c')))
         throw refused(personId)
       const { verified, registrationInfo } = await (await webauthn()).verifyRegistrationResponse({
@@ -180,7 +182,10 @@ export class Passkeys {
     }
   }
 
-  /** Finds the passkey that signed the challenge. @throws ApiError passkey_refused */
+  /**
+   * Finds the passkey that signed the challenge. @returns it with the counter of this signature
+   * @throws ApiError passkey_refused
+   */
   async verify(signed: Signed, { contents }: Ticket<'passkey_sign_in'>): Promise<PasskeyTable> {
     const { db } = this.#options
     const { credential: id } = signed
@@ -190,18 +195,17 @@ export class Passkeys {
       .where('credential_id', '=', id)
       .executeTakeFirst()
     if (!passkey) throw refused(null)
-    const { verified } = await this.#verifySigned(signed, contents.challenge, passkey).catch(() => ({
-      verified: false,
-    }))
-    if (!verified) throw refused(passkey.person_id)
-    return passkey
+    const found = await this.#verifySigned(signed, contents.challenge, passkey).catch(() => null)
+    if (!found?.verified) throw refused(passkey.person_id)
+    return { ...passkey, counter: found.authenticationInfo.newCounter }
   }
 
   async #verifySigned(
     signed: Signed,
     expectedChallenge: string,
-    { credential_id: id, public_key }: PasskeyTable,
+    { credential_id: id, public_key, counter }: PasskeyTable,
   ) {
+    requireOwnFrame(signed.client_data)
     const { verifyAuthenticationResponse } = await webauthn()
     return verifyAuthenticationResponse({
       response: {
@@ -217,8 +221,8 @@ export class Passkeys {
       },
       expectedChallenge,
       ...this.#expected,
-      // Synchronized keys have no counter; the challenge prevents replays.
-      credential: { id, publicKey: new Uint8Array(Buffer.from(public_key, 'base64url')), counter: 0 },
+      // A device that counts is refused if it falls behind: somebody has a copy of its key.
+      credential: { id, publicKey: new Uint8Array(Buffer.from(public_key, 'base64url')), counter },
     })
   }
 
@@ -282,14 +286,25 @@ function ofPerson(db: Queries, personId: string) {
   return db.selectFrom('passkeys').selectAll().where('person_id', '=', personId)
 }
 
-/** Records the use of a passkey. @returns false if it was removed meanwhile */
-export async function notePasskeyUse(tx: Queries, passkeyId: string, now: number): Promise<boolean> {
+/** Records the use of a passkey. @returns false if it was removed meanwhile, or a copy of it was used at once */
+export async function notePasskeyUse(
+  tx: Queries,
+  { passkey_id, counter }: Pick<PasskeyTable, 'passkey_id' | 'counter'>,
+  now: number,
+): Promise<boolean> {
   const { numUpdatedRows } = await tx
     .updateTable('passkeys')
-    .set({ last_used_at: now })
-    .where('passkey_id', '=', passkeyId)
+    .set({ last_used_at: now, counter })
+    .where('passkey_id', '=', passkey_id)
+    .where((eb) => eb.or([eb('counter', '<', counter), eb('counter', '=', 0)]))
     .executeTakeFirst()
   return numUpdatedRows > 0n
+}
+
+/** Refuses keys that were used in a frame of another site's page: the console is never framed. @throws Error */
+function requireOwnFrame(clientData: string): void {
+  const signed: { crossOrigin?: unknown } = JSON.parse(Buffer.from(clientData, 'base64url').toString())
+  if (signed.crossOrigin === true) throw new Error('the key was used in a foreign frame')
 }
 
 export function refused(personId: string | null): ApiError {

@@ -93,6 +93,8 @@ export interface PasskeyTable {
   /** COSE, base64url. */
   public_key: string
   is_synced: number
+  /** Number of its signatures, as the device counts them; 0 if it does not, as for synchronized keys. */
+  counter: number
   name: string
   created_at: number
   last_used_at: number | null

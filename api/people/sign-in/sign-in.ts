@@ -110,11 +110,12 @@ export class SignIns {
     const { db, clock } = this.#options
     this.#admission.byNetwork.take(visit.address)
     const ticket = this.#tickets.open('passkey_sign_in', given.ticket)
-    const { passkey_id, person_id } = await this.#passkeys.verify(given, ticket)
+    const passkey = await this.#passkeys.verify(given, ticket)
+    const { person_id } = passkey
     const entry = await db.transaction().execute(async (tx) => {
       await this.#tickets.spend(tx, ticket)
       const person = await heldPerson(tx, person_id)
-      if (!person || !(await notePasskeyUse(tx, passkey_id, clock.now()))) throw refused(person_id)
+      if (!person || !(await notePasskeyUse(tx, passkey, clock.now()))) throw refused(person_id)
       return this.#admission.admit(tx, person, visit)
     })
     this.#admission.byNetwork.giveBack(visit.address)

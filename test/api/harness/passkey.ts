@@ -25,6 +25,10 @@ export interface Faults {
   rpId?: string
   /** Without its user unlocking it. */
   isUnverified?: boolean
+  /** In a frame of another site's page. */
+  isFramed?: boolean
+  /** The number of signatures that the device counts; 0: it does not count. */
+  counter?: number
   attestation?: Map<string, unknown>
   format?: string
 }
@@ -34,11 +38,18 @@ export function authenticator(faults: Faults = {}) {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const id = randomBytes(16)
   const { x = '', y = '' } = publicKey.export({ format: 'jwk' })
-  const clientData = (type: string, challenge: string, origin = SITE) =>
-    Buffer.from(JSON.stringify({ type, challenge, origin, crossOrigin: false }))
-  const data = ({ rpId = 'localhost', isUnverified = false }: Faults, more = Buffer.alloc(0)) => {
+  const clientData = (type: string, challenge: string, { origin = SITE, isFramed = false }: Faults) =>
+    Buffer.from(JSON.stringify({ type, challenge, origin, crossOrigin: isFramed }))
+  const data = (
+    { rpId = 'localhost', isUnverified = false, counter = 0 }: Faults,
+    more = Buffer.alloc(0),
+  ) => {
     const flags = 1 | (isUnverified ? 0 : 4) | (more.length > 0 ? 64 : 0)
-    return Buffer.concat([createHash('sha256').update(rpId).digest(), Buffer.from([flags, 0, 0, 0, 0]), more])
+    return Buffer.concat([
+      createHash('sha256').update(rpId).digest(),
+      Buffer.from([flags, 0, 0, 0, counter]),
+      more,
+    ])
   }
   return {
     make: (challenge: string, own: Faults = faults) => {
@@ -60,12 +71,12 @@ export function authenticator(faults: Faults = {}) {
       ])
       return {
         credential: id.toString('base64url'),
-        client_data: clientData(own.type ?? 'webauthn.create', challenge, own.origin).toString('base64url'),
+        client_data: clientData(own.type ?? 'webauthn.create', challenge, own).toString('base64url'),
         attestation: cbor(parts).toString('base64url'),
       }
     },
     sign: (challenge: string, own: Faults = faults) => {
-      const client = clientData(own.type ?? 'webauthn.get', challenge, own.origin)
+      const client = clientData(own.type ?? 'webauthn.get', challenge, own)
       const signed = data(own)
       const digest = createHash('sha256').update(client).digest()
       return {

@@ -32,7 +32,7 @@ test('who deletes herself leaves nothing that signs her in; her account is close
   const ann = await signUp(t, EMAIL)
   const { person_id, account_id } = ann.person
   const token = await ann.call('POST', '/account/tokens', { name: 'x', scopes: ['read'] })
-  const key = { passkey_id: 'x', credential_id: 'x', public_key: 'x', is_synced: 0, name: 'x' }
+  const key = { passkey_id: 'x', credential_id: 'x', public_key: 'x', is_synced: 0, counter: 0, name: 'x' }
   await t.db
     .insertInto('passkeys')
     .values({ ...key, person_id, created_at: 0, last_used_at: null })

@@ -79,6 +79,7 @@ test('what was signed elsewhere, for something else, without unlocking, or by an
     { rpId: 'evil.example' },
     { type: 'webauthn.payment' },
     { isUnverified: true },
+    { isFramed: true },
   ]
   for (const faults of wrong)
     expect(outcome(await add(ann, device, faults))).toEqual([403, 'passkey_refused'])
@@ -144,6 +145,25 @@ test('one is added by who shows her password again, in the session in which she 
     [409, 'passkey_limit_reached'],
   ])
   expect(outcome(await add(bob, same))).toEqual([403, 'passkey_refused'])
+})
+
+test('a copy of a key is refused once its device has counted further', async () => {
+  const t = await testApp()
+  const ann = await signUp(t, EMAIL)
+  const device = authenticator()
+  await add(ann, device, { counter: 3 })
+  const used = async (counter: number) => outcome(await enter(openBrowser(t), device, { counter }))
+  expect(await used(4)).toEqual([200, undefined])
+  for (const behind of [4, 3, 0]) expect(await used(behind)).toEqual([403, 'passkey_refused'])
+  const both = await Promise.all([used(5), used(5)])
+  expect(both.sort()).toEqual([
+    [200, undefined],
+    [403, 'passkey_refused'],
+  ])
+  // Synchronized keys do not count.
+  const synced = authenticator()
+  await add(ann, synced)
+  for (let n = 0; n < 2; n += 1) expect((await enter(openBrowser(t), synced)).status).toBe(200)
 })
 
 test('with two-factor authentication on, a passkey is added and removed with a code', async () => {
