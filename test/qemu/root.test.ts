@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process'
 import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 import { folder, run } from '../process/harness/berthd.ts'
 import { listening, startShell } from '../process/harness/child.ts'
@@ -64,3 +66,22 @@ test.skipIf(!isRoot)(
   },
   240_000,
 )
+
+const CROWD = `
+const net = require('node:net')
+const from = (localAddress) => new Promise((done) => {
+  const socket = net.connect({ port: 443, host: '127.0.0.1', localAddress })
+  socket.once('connect', () => done(1)).once('error', () => done(0))
+})
+net.createServer(() => {}).listen(443, async () => {
+  let open = 0
+  for (let n = 0; n < 300; n += 1) open += await from('127.0.0.2')
+  console.log(open, await from('127.0.0.3'))
+  process.exit()
+})`
+
+test.skipIf(!isRoot)('the firewall for the proxy keeps one address from taking all connections', async () => {
+  const inside = 'ip link set lo up && nft -f deploy/entry.nft && exec "$0" -e "$1"'
+  const args = ['--net', 'sh', '-c', inside, process.execPath, CROWD]
+  expect((await promisify(execFile)('unshare', args)).stdout).toBe('256 1\n')
+})
