@@ -10,13 +10,16 @@ import { logCommand } from './commands/command-log.ts'
 import { exportCommand, importCommand } from './commands/move.ts'
 import { imageCommands, migrateCommand } from './commands/operator.ts'
 import { personCommands } from './commands/person.ts'
+import { printJson } from './commands/print.ts'
 import { restoreCommand } from './commands/restore.ts'
 import { serve } from './commands/serve.ts'
 import { serverCommands } from './commands/server.ts'
 import { hooks, readable } from './commands/terminal-log.ts'
 import { tokenCommands } from './commands/token.ts'
+import { upgradeNotesCommand } from './commands/upgrade-notes.ts'
 import { checkCommand } from './commands/walls.ts'
 import { CommandError, ConfigError, readConfig } from './config.ts'
+import manifest from './package.json' with { type: 'json' }
 import { type SettingName, settings } from './settings.ts'
 
 // node:sqlite is a release candidate in Node 24 and warns at every start; operators can't act on it.
@@ -37,7 +40,12 @@ function refuse(error: unknown): never {
   throw error
 }
 
+// Tools such as ps and ss name the process by it. Arguments are left out, because they may have secrets.
+process.title = `berthd ${process.argv[2] ?? ''}`.trim()
+
 const program = new Command('berthd')
+  .version(manifest.version, '-V, --version')
+  .option('--json', 'print tables and fields as JSON')
   .description('Run the Berth service and manage its accounts, tokens and images.')
   .showHelpAfterError('(see --help for usage)')
   .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
@@ -80,6 +88,7 @@ program.addCommand(addressCommands(config))
 program.addCommand(tokenCommands(config))
 program.addCommand(imageCommands(config))
 program.addCommand(catalogCommands(config))
+program.addCommand(upgradeNotesCommand())
 
 /** Commands that were created elsewhere take over this program's error handling. */
 function inherit(command: Command): void {
@@ -93,6 +102,7 @@ serving.showHelpAfterError(
 )
 let started: Command | null = null
 program.hook('preAction', (_, command) => {
+  if (program.opts().json) printJson()
   started = command.name() === 'serve' ? null : command
 })
 const log = (outcome: 'succeeded' | 'failed') => void (started && logCommand(started, outcome))

@@ -1,8 +1,14 @@
 import { Argument, Command, Option } from 'commander'
-import { changeQuotas, changeSmtp, changeStatus, createAccount, listAccounts } from '../accounts/accounts.ts'
+import {
+  changeQuotas,
+  changeSmtp,
+  changeStatus,
+  createAccount,
+  searchAccounts,
+} from '../accounts/accounts.ts'
 import { limitsOf, ownLimits } from '../accounts/quotas.ts'
 import { countTokens } from '../accounts/tokens.ts'
-import { balanceOf, paidBy, ReferenceTaken } from '../billing/ledger.ts'
+import { balanceOf, ledgersOf, paidBy, ReferenceTaken } from '../billing/ledger.ts'
 import { systemClock as clock } from '../clock.ts'
 import { CommandError, ConfigError } from '../config.ts'
 import { listAudit } from '../events/audit.ts'
@@ -11,14 +17,8 @@ import { formatMoney, parseMoney } from '../money.ts'
 import { book } from '../operator/accounts.ts'
 import { reprieveAll } from '../servers/suspension.ts'
 import { closeCommand } from './close.ts'
-import {
-  accountByNameOrId,
-  printFields,
-  printTable,
-  type ReadConfig,
-  shortTime,
-  withDatabase,
-} from './operator.ts'
+import { accountByNameOrId, type ReadConfig, shortTime, withDatabase } from './operator.ts'
+import { printFields, printTable } from './print.ts'
 
 export function accountCommands(config: ReadConfig): Command {
   const account = new Command('account').description('manage accounts and their balances')
@@ -35,22 +35,7 @@ export function accountCommands(config: ReadConfig): Command {
         console.log(id)
       })
     })
-  account
-    .command('list')
-    .description('list accounts with their balances')
-    .action(async () => {
-      await withDatabase(config(), 'account list', async (db) => {
-        const accounts = await listAccounts(db)
-        const balances = await Promise.all(accounts.map((row) => balanceOf(db, row.account_id)))
-        const rows = accounts.map((row, at) => [
-          row.account_id,
-          row.email,
-          row.status,
-          `${formatMoney(balances[at] ?? 0)} RUB`,
-        ])
-        printTable(['ACCOUNT', 'E-MAIL', 'STATUS', 'BALANCE'], rows)
-      })
-    })
+  addListCommand(account, config)
   addShowCommand(account, config)
   addAuditCommand(account, config)
   addCreditCommand(account, config)
@@ -59,6 +44,51 @@ export function accountCommands(config: ReadConfig): Command {
   addSmtpCommand(account, config)
   addQuotaCommand(account, config)
   return account
+}
+
+function addListCommand(account: Command, config: ReadConfig): void {
+  account
+    .command('list')
+    .description('list accounts with their balances, newest first')
+    .option('--search <text>', 'only those with this in their e-mail address, or with this id')
+    .addOption(
+      new Option('--status <status>', 'only those').choices(['active', 'suspended', 'closed'] as const),
+    )
+    .addOption(wholeNumber('--limit <number>', 'number of accounts', 1).default(100))
+    .addOption(wholeNumber('--offset <number>', 'number of accounts to leave out first', 0).default(0))
+    .action(
+      async (options: {
+        search?: string
+        status?: 'active' | 'suspended' | 'closed'
+        limit: number
+        offset: number
+      }) => {
+        await withDatabase(config(), 'account list', async (db) => {
+          const { limit, offset } = options
+          const { items, total } = await searchAccounts(db, options, { limit, offset })
+          const ledgers = await ledgersOf(
+            db,
+            items.map((row) => row.account_id),
+          )
+          const rows = items.map(({ account_id, email, status }) => [
+            account_id,
+            email,
+            status,
+            `${formatMoney(ledgers.get(account_id)?.balance ?? 0)} RUB`,
+          ])
+          printTable(['ACCOUNT', 'E-MAIL', 'STATUS', 'BALANCE'], rows)
+          const next = offset + items.length
+          if (next < total) console.error(`${total} accounts. List more with: --offset ${next}`)
+        })
+      },
+    )
+}
+
+function wholeNumber(flag: string, about: string, least: number): Option {
+  return new Option(flag, about).argParser((text) => {
+    if (/^\d{1,6}$/.test(text) && Number(text) >= least) return Number(text)
+    throw new ConfigError(`${flag.split(' ')[0]} is "${text}": it must be a whole number from ${least}.`)
+  })
 }
 
 function addCreditCommand(account: Command, config: ReadConfig): void {
@@ -154,12 +184,7 @@ function addAuditCommand(account: Command, config: ReadConfig): void {
     .command('audit')
     .description('list the changes in an account, newest first, with the actor and the process of each')
     .argument('<account>', 'e-mail address or id')
-    .addOption(
-      new Option('--limit <number>', 'number of entries').default(50).argParser((text) => {
-        if (/^[1-9]\d{0,5}$/.test(text)) return Number(text)
-        throw new ConfigError(`--limit is "${text}": it must be a whole number from 1.`)
-      }),
-    )
+    .addOption(wholeNumber('--limit <number>', 'number of entries', 1).default(50))
     .action(async (given: string, { limit }: { limit: number }) => {
       await withDatabase(config(), 'account audit', async (db) => {
         const { account_id } = await accountByNameOrId(db, given)

@@ -5,7 +5,8 @@ import { ipv6Of } from '../addresses/view.ts'
 import { reverseName } from '../cidrs.ts'
 import type { Database } from '../database/database.ts'
 import { allServers } from '../servers/queries.ts'
-import { accountByNameOrId, printTable, type ReadConfig, shortTime, withDatabase } from './operator.ts'
+import { accountByNameOrId, type ReadConfig, shortTime, withDatabase } from './operator.ts'
+import { printTable } from './print.ts'
 
 interface ListOptions {
   account?: string

@@ -10,6 +10,7 @@ import { catalogInForce } from './catalog.ts'
 import { operatorName } from './command-log.ts'
 import { openImages } from './compute.ts'
 import { openDatabase, requireInstallation } from './installation.ts'
+import { printTable } from './print.ts'
 
 export type ReadConfig = () => Config
 
@@ -126,23 +127,6 @@ export function imageCommands(config: ReadConfig): Command {
     .argument('<template>')
     .action((slug: string) => prepare(slug, true))
   return image
-}
-
-export function printTable(head: string[], rows: string[][]): void {
-  const widths = head.map((title, at) => Math.max(title.length, ...rows.map((row) => row[at]?.length ?? 0)))
-  for (const row of [head, ...rows])
-    console.log(
-      row
-        .map((cell, at) => cell.padEnd(widths[at] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-}
-
-/** Prints the fields of one object, a line each. */
-export function printFields(fields: readonly (readonly [name: string, value: string])[]): void {
-  const width = Math.max(...fields.map(([name]) => name.length)) + 2
-  for (const [name, value] of fields) console.log(`${`${name}:`.padEnd(width)}${value}`.trimEnd())
 }
 
 /** Times of the operator's tables: to the second, in UTC. */

@@ -16,7 +16,8 @@ import {
 import { endSessions, holdPerson } from '../people/person/sessions.ts'
 import { isTwoFactorOn, removeTwoFactor } from '../people/two-factor/enrollment.ts'
 import { openSecrets } from './installation.ts'
-import { accountByNameOrId, printTable, type ReadConfig, withDatabase } from './operator.ts'
+import { accountByNameOrId, type ReadConfig, withDatabase } from './operator.ts'
+import { printTable } from './print.ts'
 import { siteOf } from './site.ts'
 
 export function personCommands(config: ReadConfig): Command {

@@ -10,16 +10,11 @@ import { defaultModule, poolsPerZone } from '../drivers/modules/modules.ts'
 import { scopeNames } from '../http/contract/auth.ts'
 import { ApiError } from '../http/contract/problem.ts'
 import { operatedServers } from '../servers/queries.ts'
+import { serverProblems } from '../servers/schema.ts'
 import { catalogInForce } from './catalog.ts'
 import { isServed, openSecrets } from './installation.ts'
-import {
-  accountByNameOrId,
-  printFields,
-  printTable,
-  type ReadConfig,
-  shortTime,
-  withDatabase,
-} from './operator.ts'
+import { accountByNameOrId, type ReadConfig, shortTime, withDatabase } from './operator.ts'
+import { printFields, printTable } from './print.ts'
 import { publicHost } from './public-name.ts'
 
 type Order = 'start' | 'stop' | 'delete'
@@ -31,13 +26,16 @@ export function serverCommands(config: ReadConfig): Command {
     .description('list the servers of all accounts with their SSH ports')
     .option('--account <account>', 'only the ones of this account')
     .option('--ssh-port <port>', 'only the server with this SSH port')
-    .action(async ({ account, sshPort }: { account?: string; sshPort?: string }) => {
+    .option('--status <status>', 'only those, such as error')
+    .action(async (filter: { account?: string; sshPort?: string; status?: string }) => {
+      const { account, sshPort, status } = filter
       const parsed = config()
       await withDatabase(parsed, 'server list', async (db) => {
         const owner = account === undefined ? undefined : (await accountByNameOrId(db, account)).account_id
         const rows = (await serversOf(db, parsed))
           .filter((row) => owner === undefined || row.account_id === owner)
           .filter((row) => sshPort === undefined || String(row.ssh_port) === sshPort)
+          .filter((row) => status === undefined || row.status === status)
           .map((row) => [row.server_id, row.name, row.account, row.status, row.zone_slug, row.address])
         printTable(['SERVER', 'NAME', 'ACCOUNT', 'STATUS', 'ZONE', 'SSH'], rows)
       })
@@ -106,7 +104,7 @@ async function ordered(
     order,
     force,
     server,
-  }: { order: Order; force: boolean; server: { server_id: string; account_id: string } },
+  }: { order: Order; force: boolean; server: { server_id: string; account_id: string; name: string } },
 ) {
   const { server_id: serverId, account_id: accountId } = server
   const { status: accountStatus } = await findAccount(db, accountId)
@@ -116,6 +114,9 @@ async function ordered(
       return (await servers.power(actor, serverId, { type: order, force }, async () => {})).operation
     return (await servers.remove(serverId, { isForced: force })).operation
   } catch (error) {
+    // The API's sentence names a field, where operators have an option.
+    if (error instanceof ApiError && error.type === serverProblems.delete_protected)
+      throw new CommandError(`${server.name} is protected from deletion. Give --force to delete it.`)
     if (error instanceof ApiError) throw new CommandError(`${error.type.title}. ${error.message}`)
     throw error
   }

@@ -9,7 +9,8 @@ import { ConfigError } from '../config.ts'
 import type { Database } from '../database/database.ts'
 import { scopeNames } from '../http/contract/auth.ts'
 import { ApiError } from '../http/contract/problem.ts'
-import { accountByNameOrId, printTable, type ReadConfig, shortTime, withDatabase } from './operator.ts'
+import { accountByNameOrId, type ReadConfig, shortTime, withDatabase } from './operator.ts'
+import { printTable } from './print.ts'
 
 export function tokenCommands(config: ReadConfig): Command {
   const token = new Command('token').description('manage API tokens')

@@ -1,4 +1,5 @@
 import type { TObject } from 'typebox'
+import manifest from '../../package.json' with { type: 'json' }
 import {
   type Components,
   contentOf,
@@ -38,7 +39,7 @@ export function openApi(
     openapi: '3.1.0',
     info: {
       title: 'Berth',
-      version: '1.0.0',
+      version: manifest.version,
       description: firstPage(url),
       // The service does not know the operator's name.
       contact: { name: 'The operator of this installation' },
