@@ -9,9 +9,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
 }
 
 const statements = [
-  `CREATE TABLE booked_references (
-    reference text PRIMARY KEY, account_id text NOT NULL, sequence bigint NOT NULL,
-    FOREIGN KEY (account_id, sequence) REFERENCES transactions (account_id, sequence))`,
+  'CREATE TABLE booked_references (reference text PRIMARY KEY, account_id text NOT NULL, sequence bigint NOT NULL)',
   `INSERT INTO booked_references
     SELECT reference, account_id, sequence FROM (
       SELECT reference, account_id, sequence,
