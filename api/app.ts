@@ -58,9 +58,9 @@ export async function buildApp(given: AppOptions): Promise<App> {
   const consoles = new Consoles({ ...options, access })
   const { parts: rentParts, ...rented } = renting(options, capacity, turns)
   const { engine, connectivity, reconciler, sampler } = rented
-  const { billing, parts: chargeParts } = charging(options, engine)
-  const { events, webhooks, parts: pushParts } = pushing(options, access)
   const { mails, parts: signInParts } = signingIn(options)
+  const { billing, parts: chargeParts } = charging(options, engine, signInParts)
+  const { events, webhooks, parts: pushParts } = pushing(options, access)
   const retention = new Retention({ db, clock, log: options.log, peers, cleaning: cleaning() })
   const parts = {
     ...options,

@@ -11,7 +11,10 @@ export function whoamiCommand(): Command {
     action(async ({ berth, show }) => {
       await show(await berth.account.get(), {
         Account: ({ email }) => email,
-        Status: ({ status }) => status,
+        Status: ({ status, status_reason, status_since }) =>
+          [status, status_since && `since ${status_since}`, status_reason]
+            .filter((part) => part !== null)
+            .join(', '),
         Token: ({ token }) => token?.name,
         Scopes: ({ scopes }) => scopes.join(', '),
         'Outgoing mail': ({ is_smtp_open }) => (is_smtp_open ? 'open' : 'closed'),
@@ -32,12 +35,13 @@ export function balanceCommand(): Command {
   return new Command('balance').description('show the balance and how long it lasts').action(
     action(async ({ berth, show }) => {
       const known = await berth.account.balance()
-      const { top_up_to_resume_rub: missing } = known
+      const { top_up_to_resume_rub: missing, top_up_url: url } = known
       await show(known, {
         Balance: ({ balance, currency }) => `${balance} ${currency}`,
         'Cost per month': ({ cost_month_rub }) => rub(cost_month_rub),
         Lasts: ({ hours_left }) => ifKnown(hours_left, (hours) => untilIn(hours, new Date())),
         ...(missing === null ? {} : { 'Top up to resume': () => rub(missing) }),
+        ...(url === null ? {} : { 'Top up at': () => url }),
       })
     }),
   )

@@ -100,6 +100,7 @@ const adviceOnAddress = 'Check the address with berth context list, or set anoth
 /** `<server>`, `<project>` and `<webhook>` are replaced by the ids in the request. */
 const adviceByCode: Partial<Record<string, string>> = {
   access_denied: 'Log in again if that was a mistake.',
+  account_suspended: 'See the account with: berth whoami',
   expired_token: 'Log in again: berth login',
   missing_token: 'Log in with: berth login',
   invalid_token: 'Log in with a valid token: berth login',

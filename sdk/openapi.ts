@@ -9,6 +9,10 @@ export interface Account {
   name: string
   /** A suspended account can read, stop and delete; a closed one can only read. The operator sets the status */
   status: 'active' | 'suspended' | 'closed'
+  /** The operator's reason for the status; null if the operator never changed it */
+  status_reason: string | null
+  /** When the operator set the status; null if the operator never changed it */
+  status_since: string | null
   /** When it was created (RFC 3339, UTC) */
   created_at: string
   /** Id of the project that servers are created in if none is given */
@@ -259,6 +263,8 @@ export interface Balance {
   hours_left: number | null
   /** Amount to pay before suspended servers resume, in rubles; null if none is suspended because of the balance */
   top_up_to_resume_rub: string | null
+  /** Page where the account is topped up; null if the operator has none: contact them */
+  top_up_url: string | null
   /** The time that these figures are for */
   generated_at: string
 }
@@ -607,6 +613,8 @@ export interface InvitationAcceptance {
   name?: string | undefined
   /** The new password, 10 to 200 characters, and not a common one */
   password?: string | undefined
+  /** Version of the terms that the new person has accepted, as `operator.terms` of `GET /sign-in/options` has it; required if there are terms */
+  accepted_terms?: string | undefined
 }
 
 export interface InvitationCreate {
@@ -853,6 +861,10 @@ export interface OperatedAccount {
   name: string
   /** Status of the account */
   status: 'active' | 'suspended' | 'closed'
+  /** Reason for the status; null if it never changed */
+  status_reason: string | null
+  /** When the status changed; null if it never did */
+  status_since: string | null
   /** Sum of all transactions; negative if the account owes money, in rubles with two decimals */
   balance: string
   /** Sum of the payments of the account, less chargebacks, in rubles with two decimals */
@@ -1155,7 +1167,7 @@ export interface PlainProblem {
   /** Id of the request; quote it when you report a problem to the operator */
   request_id: string
   /** Stable code for programs */
-  code: 'access_denied' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'authorization_pending' | 'backend_unavailable' | 'bad_request' | 'delete_protected' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'ssh_key_not_found' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password'
+  code: 'access_denied' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'authorization_pending' | 'backend_unavailable' | 'bad_request' | 'delete_protected' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password'
 }
 
 export interface PortPublish {
@@ -1206,7 +1218,7 @@ export interface Problem {
   /** Id of the request; quote it when you report a problem to the operator */
   request_id: string
   /** Stable code for programs */
-  code: 'access_denied' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'authorization_pending' | 'backend_unavailable' | 'bad_request' | 'delete_protected' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'ssh_key_not_found' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password' | 'insufficient_scope' | 'validation_failed' | 'slow_down' | 'quota_exceeded' | 'ssh_key_exists' | 'server_state_conflict' | 'operation_in_progress' | 'insufficient_balance' | 'capacity_unavailable' | 'not_supported' | 'address_unavailable'
+  code: 'access_denied' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'authorization_pending' | 'backend_unavailable' | 'bad_request' | 'delete_protected' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password' | 'insufficient_scope' | 'validation_failed' | 'slow_down' | 'quota_exceeded' | 'ssh_key_exists' | 'server_state_conflict' | 'operation_in_progress' | 'insufficient_balance' | 'capacity_unavailable' | 'not_supported' | 'address_unavailable'
   /** The scope that is needed */
   required_scope?: string | undefined
   /** Scopes that are accepted; one of them is enough */
@@ -1298,6 +1310,8 @@ export interface ProviderAnswer {
   answer: string
   /** Language of mails: English or Russian */
   language?: 'en' | 'ru' | undefined
+  /** Version of the terms that the new person has accepted, as `operator.terms` of `GET /sign-in/options` has it; required if there are terms */
+  accepted_terms?: string | undefined
 }
 
 export interface ProviderBeginning {
@@ -2248,6 +2262,22 @@ export interface SignInOptions {
     /** Origin of the pages that it leads back to */
     origin: string
   } | null
+  /** The hoster of this installation */
+  operator: {
+    /** Name of the hoster; null if the operator set none */
+    name: string | null
+    /** E-mail address or page for questions; null if the operator set none */
+    contact: string | null
+    /** Picture to show beside the name; null for none */
+    logo_url: string | null
+    /** Terms that a new person must accept, in `accepted_terms`; null if there are none */
+    terms: {
+      /** Page of the terms */
+      url: string
+      /** Version of the terms in force */
+      version: string
+    } | null
+  }
   /** Minimum length of a password in characters */
   min_password: number
 }
@@ -2266,6 +2296,8 @@ export interface SignUpCompletion {
   name: string
   /** The new password, 10 to 200 characters, and not a common one */
   password: string
+  /** Version of the terms that the new person has accepted, as `operator.terms` of `GET /sign-in/options` has it; required if there are terms */
+  accepted_terms?: string | undefined
 }
 
 export interface SlowDownProblem {
@@ -3753,6 +3785,7 @@ export type ErrorCode =
   | 'slow_down'
   | 'ssh_key_exists'
   | 'ssh_key_not_found'
+  | 'terms_not_accepted'
   | 'ticket_invalid'
   | 'token_expired'
   | 'token_not_found'

@@ -31,6 +31,8 @@ export async function createAccount(
         email: account.email,
         name: account.name,
         status: 'active',
+        status_reason: null,
+        status_since: null,
         default_project_id: projectId,
         quotas: '{}',
         servers_used: 0,
@@ -219,14 +221,15 @@ export function changeStatus(
   }: { from: readonly AccountTable['status'][]; to: AccountTable['status']; reason: string },
 ): Promise<boolean> {
   return inTransaction(db, async (tx) => {
+    const at = clock.now()
     const row = await tx
       .updateTable('accounts')
-      .set({ status: to })
+      .set({ status: to, status_reason: reason, status_since: at })
       .where('account_id', '=', accountId)
       .where('status', 'in', from)
       .returningAll()
       .executeTakeFirst()
-    if (row) await tell(tx, row, { quotas, reason, at: clock.now() })
+    if (row) await tell(tx, row, { quotas, reason, at })
     return row !== undefined
   })
 }

@@ -4,6 +4,7 @@ import type { Database } from '../database/database.ts'
 import { type Actor, CredentialRefused, type Whose } from '../http/contract/auth.ts'
 import { ApiError, httpProblems } from '../http/contract/problem.ts'
 import { tokenRevoked } from './revocation.ts'
+import { standingOf } from './status.ts'
 import { hashToken, isToken } from './token-value.ts'
 import { findToken, noteUse, tokenByHash, validTokens } from './tokens.ts'
 import { cidrsOf } from './view.ts'
@@ -56,7 +57,7 @@ export function authenticator(
       accountId: row.account_id,
       tokenId: row.token_id,
       person: null,
-      accountStatus: row.status,
+      ...standingOf(row),
       scopes: row.scopes.split(' '),
     }
   }

@@ -225,6 +225,21 @@ const quotaSchema = ({ description, limit, example }: Quota) =>
     { description },
   )
 
+const standing = {
+  status: Type.Enum(['active', 'suspended', 'closed'], {
+    description:
+      'A suspended account can read, stop and delete; a closed one can only read. The operator sets the status',
+  }),
+  status_reason: nullable(Type.String({ examples: ['Sends spam'] }), {
+    description: "The operator's reason for the status; null if the operator never changed it",
+    examples: [null],
+  }),
+  status_since: nullable(timestamp('When it got its status'), {
+    description: 'When the operator set the status; null if the operator never changed it',
+    examples: [null],
+  }),
+}
+
 /** The account as `GET /account/me` shows it, with the quotas of all features. */
 export const accountSchema = (quotas: readonly Quota[]) =>
   Type.Object(
@@ -235,10 +250,7 @@ export const accountSchema = (quotas: readonly Quota[]) =>
         examples: ['ann@example.com'],
       }),
       name: Type.String({ description: 'Name of the customer', examples: ['Ann'] }),
-      status: Type.Enum(['active', 'suspended', 'closed'], {
-        description:
-          'A suspended account can read, stop and delete; a closed one can only read. The operator sets the status',
-      }),
+      ...standing,
       created_at: CreatedAt,
       default_project_id: uuid(PROJECT, 'Id of the project that servers are created in if none is given'),
       is_smtp_open: Type.Boolean({

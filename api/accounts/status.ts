@@ -1,4 +1,6 @@
 import type { Queries } from '../database/database.ts'
+import type { Standing } from '../http/contract/auth.ts'
+import { isoTime } from '../http/contract/fields.ts'
 import { ApiError } from '../http/contract/problem.ts'
 import { audienceOf, type Deed, deedOf, type Route } from '../http/contract/route.ts'
 import { accountProblems } from './schema.ts'
@@ -23,8 +25,7 @@ export function heldByStatus(routes: readonly Route[]): Route[] {
       ...route,
       errors: [...new Set([...(route.errors ?? []), accountProblems.account_suspended])],
       load: async (call) => {
-        const { accountStatus } = call.actor
-        if (!allowedIn[accountStatus].includes(deed)) throw refusal(accountStatus)
+        if (!allowedIn[call.actor.accountStatus].includes(deed)) throw refusal(call.actor)
         return route.load?.(call)
       },
     }
@@ -32,21 +33,34 @@ export function heldByStatus(routes: readonly Route[]): Route[] {
 }
 
 /** @throws ApiError account_suspended if an account in this status may not change anything */
-export function refuseHeld(status: Status): void {
-  if (!allowedIn[status].includes('change')) throw refusal(status)
+export function refuseHeld(standing: Standing): void {
+  if (!allowedIn[standing.accountStatus].includes('change')) throw refusal(standing)
+}
+
+/** The status of an account as its callers carry it. */
+export function standingOf({
+  status,
+  status_reason,
+  status_since,
+}: Pick<AccountTable, 'status' | 'status_reason' | 'status_since'>): Standing {
+  return { accountStatus: status, statusReason: status_reason, statusSince: status_since }
 }
 
 /** @throws ApiError account_suspended if the account is closed: nobody could use what it would get */
 export async function refuseClosed(db: Queries, accountId: string): Promise<void> {
-  const closed = heldAccounts(db).where('status', '=', 'closed').where('account_id', '=', accountId)
-  if (await closed.executeTakeFirst()) throw refusal('closed')
+  const closed = db.selectFrom('accounts').selectAll().where('status', '=', 'closed')
+  const account = await closed.where('account_id', '=', accountId).executeTakeFirst()
+  if (account) throw refusal(standingOf(account))
 }
 
-function refusal(status: Status): ApiError {
-  const detail =
-    status === 'closed'
-      ? 'The account is closed: it can only be read.'
-      : 'The account is suspended: it can read, stop and delete. Ask the operator to resume it.'
+function refusal({ accountStatus, statusReason, statusSince }: Standing): ApiError {
+  const since = statusSince === null ? '' : ` since ${isoTime(statusSince)}`
+  const why = statusReason === null ? '' : `: ${statusReason}`
+  const rest =
+    accountStatus === 'closed'
+      ? 'It can only be read.'
+      : 'It can read, stop and delete. Ask the operator to resume it.'
+  const detail = `The account is ${accountStatus}${since}${why.replace(/[.!?\s]*$/, '')}. ${rest}`
   return new ApiError(accountProblems.account_suspended, detail)
 }
 
@@ -58,6 +72,16 @@ export function activeAccounts(db: Queries) {
 /** A query of the accounts that are closed: their servers are deleted after some days. */
 export function closedAccounts(db: Queries) {
   return db.selectFrom('accounts').select('account_id').where('status', '=', 'closed')
+}
+
+/** A query of the accounts that were suspended or closed after a moment, with the operator's reason. */
+export function heldSince(db: Queries, after: number) {
+  return db
+    .selectFrom('accounts')
+    .select(['account_id', 'status', 'status_reason', 'status_since as since'])
+    .where('status', '<>', 'active')
+    .where('status_since', '>', after)
+    .$narrowType<{ since: number; status: 'suspended' | 'closed' }>()
 }
 
 /** A query of the accounts that are suspended or closed: nothing of theirs runs, and nothing is sent to them. */

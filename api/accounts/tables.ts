@@ -12,6 +12,9 @@ export interface AccountTable {
   email: string
   name: string
   status: 'active' | 'suspended' | 'closed'
+  /** Why and since when it has its status; null if it never changed, or changed before this was kept. */
+  status_reason: string | null
+  status_since: number | null
   default_project_id: string
   /** Limits that differ from the settings: JSON of a partial Quotas. */
   quotas: string

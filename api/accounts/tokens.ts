@@ -140,6 +140,8 @@ export const tokenByHash = prepared((db, { hash }: { hash: string }) =>
       'revoked_at',
       'last_used_at',
       'accounts.status',
+      'accounts.status_reason',
+      'accounts.status_since',
     ])
     .where('hash', '=', hash),
 )

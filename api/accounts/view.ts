@@ -64,6 +64,8 @@ export function meView(
     email: account.email,
     name: account.name,
     status: account.status,
+    status_reason: account.status_reason,
+    status_since: isoTimeOrNull(account.status_since),
     created_at: isoTime(account.created_at),
     default_project_id: account.default_project_id,
     is_smtp_open: account.is_smtp_open === 1,

@@ -1,4 +1,6 @@
 import Type from 'typebox'
+import type { Catalog } from '../catalog/file.ts'
+import { topUpUrl } from '../catalog/operator.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Lent } from '../database/database.ts'
 import { isoTime } from '../http/contract/fields.ts'
@@ -16,6 +18,7 @@ const tag = 'Account'
 
 interface BillingRoutesOptions {
   db: Database
+  catalog: Pick<Catalog, 'operator'>
   clock: Clock
   /** Both queries include deleted items. */
   billedItems: NamedItems
@@ -25,7 +28,7 @@ interface BillingRoutesOptions {
 }
 
 export function billingRoutes(options: BillingRoutesOptions): Route[] {
-  const { db, clock, billedItems, missingToResume } = options
+  const { db, clock, catalog, billedItems, missingToResume } = options
   return [
     route({
       id: 'getBalance',
@@ -48,6 +51,7 @@ export function billingRoutes(options: BillingRoutesOptions): Route[] {
           cost_month_rub: formatMoney(month),
           hours_left: hour === 0 ? null : wholeTimes(balance, hour),
           top_up_to_resume_rub: missing === null ? null : formatMoney(missing),
+          top_up_url: topUpUrl(catalog, actor.accountId),
           generated_at: isoTime(clock.now()),
         }
       },

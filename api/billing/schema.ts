@@ -48,6 +48,10 @@ export const Balance = Type.Object(
         'Amount to pay before suspended servers resume, in rubles; null if none is suspended because of the balance',
       examples: [null],
     }),
+    top_up_url: nullable(Type.String({ examples: ['https://pay.example.com/'] }), {
+      description: 'Page where the account is topped up; null if the operator has none: contact them',
+      examples: [null],
+    }),
     generated_at: timestamp('The time that these figures are for'),
   },
   { title: 'Balance', description: 'The balance of the account, and how long it will last' },

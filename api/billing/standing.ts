@@ -42,6 +42,24 @@ function depletedSince({ balance, depleted_since }: LedgerTable, isDepleted: boo
   return balance > 0 ? null : depleted_since
 }
 
+/** A query of the accounts whose balance is low, for the features that warn of it. */
+export function lowBalances(db: Queries) {
+  return db
+    .selectFrom('ledgers')
+    .select(['account_id', 'balance', 'low_since as since'])
+    .where('low_since', 'is not', null)
+    .$narrowType<{ since: number }>()
+}
+
+/** A query of the accounts whose balance is used up. */
+export function depletedBalances(db: Queries) {
+  return db
+    .selectFrom('ledgers')
+    .select(['account_id', 'balance', 'depleted_since as since'])
+    .where('depleted_since', 'is not', null)
+    .$narrowType<{ since: number }>()
+}
+
 /** The numbers of accounts whose balance is sufficient, low (less than the warning time) or used up. */
 export function countStandings(db: Queries): Promise<{ standing: string; total: number }[]> {
   return db

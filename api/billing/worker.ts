@@ -19,6 +19,8 @@ interface BillingWorkerOptions {
   reprice: (now: number) => Promise<void>
   /** Suspends servers of accounts whose balance is used up, and resumes them after a top-up. */
   suspendAndResume: () => Promise<void>
+  /** Mails the people of accounts before and when this happens. */
+  warn: () => Promise<void>
 }
 
 /** Charges items, changes prices, and suspends and resumes servers, as long as the service runs. */
@@ -49,7 +51,7 @@ export class BillingWorker {
 
   /** Runs one round. Prices come first, so that no hour is charged at a price that has ended. */
   async look(): Promise<void> {
-    const { db, clock, log, items, reprice, suspendAndResume } = this.#options
+    const { db, clock, log, items, reprice, suspendAndResume, warn } = this.#options
     const now = clock.now()
     const onFault: MeteringOptions['onFault'] = (item, err) =>
       item
@@ -58,6 +60,7 @@ export class BillingWorker {
     await this.#attempt('prices could not be changed', () => reprice(now))
     await this.#attempt('items could not be charged', () => chargeDue({ db, items, onFault }, now))
     await this.#attempt('servers could not be suspended or resumed', suspendAndResume)
+    await this.#attempt('people could not be warned', warn)
   }
 
   /** Runs one part of a round. A part that fails must not prevent the others. */

@@ -26,6 +26,17 @@ const network = {
 /** True if it is no longer sold, but kept for the servers that use it. */
 const Retired = Type.Optional(Type.Boolean())
 
+const Page = Type.String({
+  maxLength: 2_000,
+  pattern: String.raw`^https://[^\s"'<>\\]+$`,
+  errorMessage: 'must be the address of a page, such as https://example.com/pay.',
+})
+const Text = Type.String({
+  minLength: 1,
+  maxLength: 64,
+  pattern: String.raw`^[^\u0000-\u001f\u007f-\u009f<>]+$`,
+})
+
 /** The catalogue file. Drivers add fields of their own to zones and templates. */
 export const CatalogFile = Type.Object({
   zones: Type.Array(
@@ -49,6 +60,24 @@ export const CatalogFile = Type.Object({
       retired: Retired,
     }),
     { minItems: 1 },
+  ),
+  // The hoster, as customers see it in the console, mails and errors.
+  operator: Type.Optional(
+    Type.Object({
+      name: Type.Optional(Text),
+      contact: Type.Optional(
+        Type.String({
+          maxLength: 254,
+          pattern: String.raw`^(https://[^\s"'<>\\]+|[^\s@"'<>\\]+@[^\s@"'<>\\]+)$`,
+          errorMessage: 'must be an e-mail address, or the address of a page with https://.',
+        }),
+      ),
+      // {account_id} in it stands for the account.
+      payment_url: Type.Optional(Page),
+      logo_url: Type.Optional(Page),
+      // People accept these terms when they sign up.
+      terms: Type.Optional(Type.Object({ url: Page, version: Text })),
+    }),
   ),
   // The network is that of every custom plan.
   limits: Type.Object({ cpu: Range, ram_mb: Range, disk_gb: Range, ...network }),

@@ -10,6 +10,7 @@ import { compileCheck } from '../http/contract/validation.ts'
 import { messageOf } from '../message-of.ts'
 import { parseMoney } from '../money.ts'
 import { CatalogFile } from './file-schema.ts'
+import type { Operator } from './operator.ts'
 import { poolFaults } from './pools.ts'
 import { type PriceEntry, priceFaults } from './prices.ts'
 
@@ -47,13 +48,14 @@ export interface Catalog {
   presets: readonly Preset[]
   templates: readonly Template[]
   prices: readonly PriceEntry[]
+  operator: Operator
 }
 
 /** The part of the catalogue that customers can order. */
-export function onSale({ zones, presets, templates, limits, prices }: Catalog): Catalog {
+export function onSale({ zones, presets, templates, limits, prices, operator }: Catalog): Catalog {
   const sold = <Offer extends { retired?: boolean | undefined }>(offers: readonly Offer[]) =>
     offers.filter(({ retired }) => !retired)
-  return { zones: sold(zones), presets: sold(presets), templates: sold(templates), limits, prices }
+  return { zones: sold(zones), presets: sold(presets), templates: sold(templates), limits, prices, operator }
 }
 
 export function findZone({ zones }: Catalog, zoneSlug: string): Zone | undefined {
@@ -243,6 +245,13 @@ function toCatalog(file: CatalogFile, folder: string): Catalog {
       retired: template.retired,
     })),
     prices: priceEntriesOf(file),
+    operator: {
+      name: file.operator?.name ?? null,
+      contact: file.operator?.contact ?? null,
+      paymentUrl: file.operator?.payment_url ?? null,
+      logoUrl: file.operator?.logo_url ?? null,
+      terms: file.operator?.terms ?? null,
+    },
   }
 }
 

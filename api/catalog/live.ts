@@ -48,6 +48,9 @@ export class LiveCatalog implements Catalog {
   get prices() {
     return this.#current.prices
   }
+  get operator() {
+    return this.#current.operator
+  }
 }
 
 /** The place of a catalogue, and the data that it is checked against. */

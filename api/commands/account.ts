@@ -7,6 +7,7 @@ import {
   searchAccounts,
 } from '../accounts/accounts.ts'
 import { limitsOf, ownLimits } from '../accounts/quotas.ts'
+import type { AccountTable } from '../accounts/tables.ts'
 import { countTokens } from '../accounts/tokens.ts'
 import { balanceOf, ledgersOf, paidBy, ReferenceTaken } from '../billing/ledger.ts'
 import { systemClock as clock } from '../clock.ts'
@@ -164,7 +165,7 @@ function addShowCommand(account: Command, config: ReadConfig): void {
           ['account', row.account_id],
           ['e-mail', row.email],
           ['name', row.name],
-          ['status', row.status],
+          ['status', statusOf(row)],
           ['created', shortTime(row.created_at)],
           ['balance', `${formatMoney(await balanceOf(db, row.account_id))} RUB`],
           ['paid', paid > 0 ? `${formatMoney(paid)} RUB` : 'none: smaller quotas, and no grace period'],
@@ -177,6 +178,11 @@ function addShowCommand(account: Command, config: ReadConfig): void {
         ])
       })
     })
+}
+
+function statusOf({ status, status_reason, status_since }: AccountTable): string {
+  const since = status_since === null ? '' : ` since ${shortTime(status_since)}`
+  return `${status}${since}${status_reason === null ? '' : `: ${status_reason}`}`
 }
 
 function addAuditCommand(account: Command, config: ReadConfig): void {

@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import pino from 'pino'
 import { findAccount, listAccounts } from '../accounts/accounts.ts'
+import { standingOf } from '../accounts/status.ts'
 import { type App, buildApp } from '../app.ts'
 import { systemClock as clock } from '../clock.ts'
 import { CommandError, type Config, ConfigError } from '../config.ts'
@@ -107,8 +108,8 @@ async function ordered(
   }: { order: Order; force: boolean; server: { server_id: string; account_id: string; name: string } },
 ) {
   const { server_id: serverId, account_id: accountId } = server
-  const { status: accountStatus } = await findAccount(db, accountId)
-  const actor = { accountId, accountStatus, tokenId: null, person: null, scopes: scopeNames }
+  const standing = standingOf(await findAccount(db, accountId))
+  const actor = { accountId, ...standing, tokenId: null, person: null, scopes: scopeNames }
   try {
     if (order !== 'delete')
       return (await servers.power(actor, serverId, { type: order, force }, async () => {})).operation

@@ -46,6 +46,7 @@ import * as inviters from './migrations/0036-inviters.ts'
 import * as references from './migrations/0037-references.ts'
 import * as keyOwners from './migrations/0038-key-owners.ts'
 import * as passkeyCounters from './migrations/0039-passkey-counters.ts'
+import * as standing from './migrations/0040-standing.ts'
 import { PostgresConnection, Unchanged, Unreachable } from './postgres-connection.ts'
 import type { Schema } from './schema.ts'
 
@@ -97,6 +98,7 @@ export const migrations: Record<string, Migration> = {
   '0037-references': references,
   '0038-key-owners': keyOwners,
   '0039-passkey-counters': passkeyCounters,
+  '0040-standing': standing,
 }
 
 /** Runs a function in the given transaction, or in a new one. */

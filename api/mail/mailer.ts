@@ -14,6 +14,22 @@ export interface Mail {
   link: string
 }
 
+/** Adds the name and the contact of the hoster to the end of a mail. */
+export function signed(mail: Mail, { name, contact }: { name: string | null; contact: string | null }): Mail {
+  const signature = [name, contact].filter((part) => part !== null).join(', ')
+  if (signature === '') return mail
+  const end = `<p>${escapeHtml(signature)}</p>\n</body>`
+  return { ...mail, text: `${mail.text}\n-- \n${signature}\n`, html: mail.html.replace('</body>', () => end) }
+}
+
+export function escapeHtml(text: string): string {
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
+}
+
 /** Sends mails. */
 export interface Mailer {
   /** Description of the destination, for the operator. */

@@ -6,7 +6,7 @@ import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import type { Page } from '../database/page.ts'
 import type { Quota } from '../feature.ts'
-import { isoTime } from '../http/contract/fields.ts'
+import { isoTime, isoTimeOrNull } from '../http/contract/fields.ts'
 import { ApiError } from '../http/contract/problem.ts'
 import type { Remember } from '../http/contract/route.ts'
 import { currentOrigin, onBehalfOf } from '../http/limits/origin.ts'
@@ -39,6 +39,8 @@ async function viewsOf(db: Database, rows: readonly AccountTable[]): Promise<Ope
       email: row.email,
       name: row.name,
       status: row.status,
+      status_reason: row.status_reason,
+      status_since: isoTimeOrNull(row.status_since),
       balance: formatMoney(ledger?.balance ?? 0),
       paid: formatMoney(ledger?.paid ?? 0),
       is_depleted: (ledger?.depleted_since ?? null) !== null,

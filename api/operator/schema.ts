@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { defaultModule } from '../drivers/modules/modules.ts'
-import { CreatedAt, money, nullable, uuid } from '../http/contract/fields.ts'
+import { CreatedAt, money, nullable, timestamp, uuid } from '../http/contract/fields.ts'
 import { pagingQuery } from '../http/contract/paging.ts'
 import { defineProblems } from '../http/contract/problem.ts'
 import type { OperationSchemas } from '../operations/schema.ts'
@@ -23,6 +23,13 @@ export const OperatedAccount = Type.Object(
     }),
     name: Type.String({ description: 'Name of the customer', examples: ['Ann'] }),
     status: Status,
+    status_reason: nullable(Type.String({ examples: [null] }), {
+      description: 'Reason for the status; null if it never changed',
+    }),
+    status_since: nullable(timestamp('When it got its status'), {
+      description: 'When the status changed; null if it never did',
+      examples: [null],
+    }),
     balance: money('Sum of all transactions; negative if the account owes money'),
     paid: money('Sum of the payments of the account, less chargebacks'),
     is_depleted: Type.Boolean({

@@ -1,5 +1,6 @@
 import { findAccount } from '../accounts/accounts.ts'
 import { authenticator, isUsableFrom, USE_IS_NOTED_EVERY } from '../accounts/authenticator.ts'
+import { standingOf } from '../accounts/status.ts'
 import { validTokens } from '../accounts/tokens.ts'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
@@ -45,9 +46,9 @@ async function inAccount(db: Database, signedIn: SignedIn, accountId: string | n
   if (accountId === null) return { actor: null, signedIn, refusal: noAccount() }
   const member = await membership.first(db, { accountId, personId: signedIn.personId })
   if (!member) return { actor: null, signedIn, refusal: notAMember() }
-  const { status } = await findAccount(db, accountId)
+  const standing = standingOf(await findAccount(db, accountId))
   const person = { ...signedIn, accountId, memberId: member.member_id, role: member.role }
-  const actor = { accountId, accountStatus: status, tokenId: null, person, scopes: roleScopes[member.role] }
+  const actor = { accountId, ...standing, tokenId: null, person, scopes: roleScopes[member.role] }
   return { actor, signedIn: person, refusal: null }
 }
 

@@ -65,7 +65,7 @@ export class Servers {
     let canceled: Awaited<ReturnType<typeof cancelActive>>
     const started = await db.transaction().execute(async (tx) => {
       const server = await this.#lock(tx, serverId)
-      if (type !== 'stop') refuseHeld(actor.accountStatus)
+      if (type !== 'stop') refuseHeld(actor)
       await guard(tx, server, type, force)
       if (turnsOn(type, server.status)) {
         await lockAccount(tx, actor.accountId)

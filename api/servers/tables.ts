@@ -1,7 +1,9 @@
 import type { CpuType } from '../drivers/driver.ts'
+import type { WarningKind } from '../people/letters/warnings.ts'
 
 declare module '../database/schema.ts' {
   interface Schema {
+    warnings: WarningTable
     servers: ServerTable
   }
 }
@@ -79,4 +81,13 @@ export interface ServerTable {
   updated_at: number
   /** The time at which the machine was removed completely; such a row only serves billing and operations. */
   deleted_at: number | null
+}
+
+/** A warning that was mailed to the people of an account. */
+export interface WarningTable {
+  account_id: string
+  kind: WarningKind
+  /** When the state began that it warns of, or for a deletion when that is due: a warning is sent once for each. */
+  since: number
+  sent_at: number
 }

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { adviceOn } from '../catalog/operator.ts'
 import { isSqlite, ping } from '../database/database.ts'
 import { asCaller } from '../database/line.ts'
 import { tags } from '../features.ts'
@@ -35,6 +36,7 @@ export function answering(
       : (credentials) => asCaller(networkOf(credentials.address), () => authenticate(credentials)),
     ...(isSqlite(db) ? {} : { asCaller }),
     requireOperator: (signedIn) => requireOperator(db, signedIn),
+    adviceOn: (code, accountId) => adviceOn(options.catalog, code, accountId),
     rateLimiter: new RateLimiter(rateLimits, clock, () => options.peers.answering),
     turns,
     idempotency: new Idempotency({ ...options, living: options.peers.living }),
@@ -47,7 +49,7 @@ export function answering(
   })
   if (!options.isWorker) {
     mountDocs(http, openApi(routes, tags, publicUrl))
-    mountPages(http, pages)
+    mountPages(http, pages, () => options.catalog.operator.logoUrl)
   }
   const compute = drivers.pools.map((pool, at) => {
     return [at === 0 ? 'compute' : `compute_${pool}`, () => drivers.at(pool).host()] as const

@@ -1,5 +1,5 @@
 import { addressQuota } from '../addresses/addresses.ts'
-import type { Mailer } from '../mail/mailer.ts'
+import { type Mail, type Mailer, signed } from '../mail/mailer.ts'
 import { MailQueue } from '../mail/queue.ts'
 import { Passwords } from '../people/guard/passwords.ts'
 import type { Wired } from './options.ts'
@@ -23,7 +23,8 @@ export function signingIn(options: Wired) {
     peers,
   } = options
   const { siteUrl = () => 'http://127.0.0.1:8080', oidc = null, hasConsole = true } = options
-  const mails = new MailQueue({ db, clock, log, secrets, mailer })
+  const send = (mail: Mail) => mailer.send(signed(mail, options.catalog.operator))
+  const mails = new MailQueue({ db, clock, log, secrets, mailer: { ...mailer, send } })
   peers.on('mailed', () => mails.wake())
   const parts = {
     ...{ passwords, signUp, siteUrl, oidc, hasConsole, countAddresses: addressQuota.count },

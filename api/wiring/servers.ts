@@ -27,6 +27,7 @@ import { serverRows } from '../servers/rows.ts'
 import { serverProblems } from '../servers/schema.ts'
 import { Servers } from '../servers/servers.ts'
 import { suspendAndResume } from '../servers/suspension.ts'
+import { warnPeople } from '../servers/warnings.ts'
 import type { Wired } from './options.ts'
 
 const DAY_MS = 24 * 3600_000
@@ -69,8 +70,12 @@ export function renting(options: Wired, capacity: Capacity, turns: Turns) {
 }
 
 /** Wires the parts that charge accounts and book payments. */
-export function charging(options: Wired, engine: Engine) {
-  const { db, clock, log, catalog, peers, graceMs = DAY_MS, keepSuspendedMs = null } = options
+export function charging(
+  options: Wired,
+  engine: Engine,
+  mailing: { siteUrl: () => string; mailed: () => void },
+) {
+  const { db, clock, log, catalog, secrets, peers, graceMs = DAY_MS, keepSuspendedMs = null } = options
   const billing = new BillingWorker({
     db,
     clock,
@@ -79,6 +84,7 @@ export function charging(options: Wired, engine: Engine) {
     items: billedItems,
     reprice: (now) => reprice(db, catalog, now),
     suspendAndResume: () => suspendAndResume({ db, clock, engine, graceMs, keepSuspendedMs }),
+    warn: () => warnPeople({ db, clock, secrets, catalog, keepSuspendedMs, ...mailing }),
   })
   const missing = (accountId: string) => missingToResume(db, accountId)
   return { billing, parts: { billedItems, allServers, missingToResume: missing } }

@@ -36,10 +36,16 @@ export interface SignedIn {
   accountId: string | null
 }
 
-/** The account that sends a request, by one of its tokens or through one of its members. */
-export interface Actor {
-  accountId: string
+/** The status of an account, with why and since when it has it, if known. */
+export interface Standing {
   accountStatus: 'active' | 'suspended' | 'closed'
+  statusReason: string | null
+  statusSince: number | null
+}
+
+/** The account that sends a request, by one of its tokens or through one of its members. */
+export interface Actor extends Standing {
+  accountId: string
   scopes: readonly string[]
   /** Null if a person has signed in. */
   tokenId: string | null

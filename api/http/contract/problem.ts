@@ -159,6 +159,11 @@ export class ApiError extends Error {
     this.headers = headers
   }
 
+  /** The same error with a sentence more. */
+  with(advice: string): ApiError {
+    return new ApiError(this.type, `${this.message} ${advice}`, this.extra, this.headers)
+  }
+
   /** The problem+json document. */
   toProblem(requestId: string, instance: string) {
     const { code, status, title } = this.type

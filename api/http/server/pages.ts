@@ -64,9 +64,13 @@ export function isForPage({ method, url = '', headers }: IncomingMessage): boole
 
 /**
  * Mounts the console at `/`; without a console, `/` redirects to the API's description. Its files never change and are
- * cached for ever; the page names them, and is not cached.
+ * cached for ever; the page names them, and is not cached. The operator's logo may come from elsewhere.
  */
-export function mountPages(http: FastifyInstance, pages: Pages | null): void {
+export function mountPages(
+  http: FastifyInstance,
+  pages: Pages | null,
+  logoUrl: () => string | null = () => null,
+): void {
   if (!pages) {
     http.get('/', async (_request, reply) => reply.redirect(`${PREFIX}/docs`))
     return
@@ -76,7 +80,7 @@ export function mountPages(http: FastifyInstance, pages: Pages | null): void {
     const nonce = randomBytes(16).toString('base64')
     return reply
       .type('text/html; charset=utf-8')
-      .headers({ 'cache-control': 'no-store', 'content-security-policy': policy(nonce) })
+      .headers({ 'cache-control': 'no-store', 'content-security-policy': policy(nonce, logoUrl()) })
       .send(page.replaceAll(NONCE, nonce))
   })
   for (const [url, { type, plain, codings }] of files)
@@ -92,12 +96,12 @@ export function mountPages(http: FastifyInstance, pages: Pages | null): void {
 }
 
 /** Only this server's files are allowed as scripts and styles, and by the nonce the styles of the terminal emulator. */
-const policy = (nonce: string) =>
+const policy = (nonce: string, logoUrl: string | null) =>
   [
     "default-src 'self'",
     "script-src 'self'",
     `style-src 'self' 'nonce-${nonce}'`,
-    "img-src 'self' data:",
+    `img-src 'self' data:${logoUrl === null ? '' : ` ${new URL(logoUrl).origin}`}`,
     "object-src 'none'",
     "base-uri 'none'",
     "form-action 'self'",

@@ -36,6 +36,8 @@ const MAX_CONTENT_TYPE = 200
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
 export interface HttpOptions {
+  /** A sentence for the end of an error's detail, such as the operator's contact. */
+  adviceOn?: (code: string, accountId: string | null) => string | null
   routes: readonly Route[]
   sockets: readonly SocketRoute[]
   /** The console is served at `/`, and browsers open its pages. */
@@ -156,7 +158,7 @@ function addHooks(http: FastifyInstance, options: HttpOptions): void {
 
 function answerErrors(
   http: FastifyInstance,
-  { security, rateLimiter }: HttpOptions,
+  { security, rateLimiter, adviceOn = () => null }: HttpOptions,
   places: readonly Place[],
 ): void {
   http.setErrorHandler(async (error: FastifyError, request, reply) => {
@@ -165,7 +167,10 @@ function answerErrors(
     const problem = toApiError(error)
     const isNoted = error === request.known?.refusal && request.headers.authorization
     if (!isNoted) security.refused(request, problem)
-    return sendProblem(countRefusal(problem, request, reply, rateLimiter), request, reply)
+    const counted = countRefusal(problem, request, reply, rateLimiter)
+    if (!(counted instanceof ApiError)) return sendProblem(counted, request, reply)
+    const advice = adviceOn(counted.type.code, request.known?.actor?.accountId ?? null)
+    return sendProblem(advice === null ? counted : counted.with(advice), request, reply)
   })
   http.setNotFoundHandler(async (request) => {
     if (!isReadable(request.originalUrl))

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { findAccount } from '../../accounts/accounts.ts'
 import { mintToken } from '../../accounts/minting.ts'
-import { refuseHeld } from '../../accounts/status.ts'
+import { refuseHeld, standingOf } from '../../accounts/status.ts'
 import type { TokenTable } from '../../accounts/tables.ts'
 import { countOf } from '../../database/page.ts'
 import {
@@ -127,7 +127,7 @@ export class DeviceLogins {
     const { personId } = signedIn
     const member = await membership.first(db, { accountId, personId })
     if (!member) throw notAMember()
-    refuseHeld((await findAccount(db, accountId)).status)
+    refuseHeld(standingOf(await findAccount(db, accountId)))
     const lacking = beyondRole(login, member)
     if (lacking)
       throw insufficientScope(
@@ -175,7 +175,7 @@ export class DeviceLogins {
     // The person may have lost the role since they approved it.
     const member = await membership.first(db, { accountId, personId })
     if (!member || beyondRole(login, member)) throw denied()
-    refuseHeld((await findAccount(db, accountId)).status)
+    refuseHeld(standingOf(await findAccount(db, accountId)))
     return this.#issue(login, member)
   }
 

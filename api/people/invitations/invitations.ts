@@ -23,6 +23,7 @@ import { createSession, holdPerson, moveSession } from '../person/sessions.ts'
 import type { InvitationTable, PersonTable } from '../person/tables.ts'
 import type { Entry, SignInOptions } from '../sign-in/admission.ts'
 import { signUpClosed } from '../sign-in/sign-up.ts'
+import { acceptance } from '../sign-in/terms.ts'
 import { invitationView } from './view.ts'
 
 const LIVES_MS = 7 * 24 * 3600_000
@@ -120,10 +121,11 @@ export class Invitations {
    * Makes the invited person a member: the person who is signed in, or a person who signs up by the link.
    * @param signedIn called if a person must be signed in
    * @returns a new session, if one was created
-   * @throws ApiError link_invalid, invitation_for_another, sign_up_closed, validation_failed, rate_limited
+   * @throws ApiError link_invalid, invitation_for_another, sign_up_closed, terms_not_accepted, validation_failed,
+   * rate_limited
    */
   async accept(
-    given: { token: string; name?: string; password?: string },
+    given: { token: string; name?: string; password?: string; accepted_terms?: string },
     { visit, signedIn }: { visit: Visit; signedIn: () => SignedIn },
   ): Promise<Entry | SignedIn> {
     const { db, clock } = this.#options
@@ -146,11 +148,12 @@ export class Invitations {
 
   async #signUp(
     invitation: InvitationTable,
-    { name, password }: { name?: string; password?: string },
+    given: { name?: string; password?: string; accepted_terms?: string },
     visit: Visit,
   ): Promise<Entry> {
     const { db, clock, passwords, signUp } = this.#options
     if (signUp === 'closed') throw signUpClosed(signUp)
+    const { name, password } = given
     if (name === undefined || password === undefined)
       throw invalid(
         Object.entries({ name, password })
@@ -158,10 +161,12 @@ export class Invitations {
           .map(([field]) => bodyIssue(field, 'required', `${field} is required.`)),
       )
     const { email } = invitation
+    const terms = acceptance(this.#options, given.accepted_terms)
     await requireGoodPassword('password', password, { email, name })
     const hashed = await passwords.hash(password, strangerAt(visit.address))
     return db.transaction().execute(async (tx) => {
-      const person = await createPerson(tx, clock, { email, name, language: 'en', password: hashed })
+      const fresh = { email, name, language: 'en', password: hashed, ...terms } as const
+      const person = await createPerson(tx, clock, fresh)
       if (!person) throw linkInvalid()
       await this.#redeem(tx, invitation, person)
       const { session, secret } = await createSession(tx, clock, { personId: person.person_id, visit })

@@ -140,6 +140,7 @@ function acceptanceRoutes({ db }: SignInOptions, invitations: Invitations): Rout
         httpProblems.session_ended,
         peopleProblems.link_invalid,
         peopleProblems.sign_up_closed,
+        peopleProblems.terms_not_accepted,
         peopleProblems.invitation_for_another,
       ],
       run: async (call) => {

@@ -3,6 +3,7 @@ import { RoleName } from '../../accounts/schema.ts'
 import { CreatedAt, nullable, timestamp, uuid, visibleName } from '../../http/contract/fields.ts'
 import { NewPassword } from '../guard/schema.ts'
 import { Email, EmailAddress, Language, LinkToken } from '../person/schema.ts'
+import { AcceptedTerms } from '../sign-in/terms.ts'
 
 export const Invitation = Type.Object(
   {
@@ -41,6 +42,7 @@ export const InvitationAcceptance = Type.Object(
     token: LinkToken,
     name: Type.Optional(visibleName(64, 'Ann')),
     password: Type.Optional(NewPassword),
+    accepted_terms: AcceptedTerms,
   },
   {
     title: 'InvitationAcceptance',

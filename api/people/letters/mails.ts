@@ -1,6 +1,6 @@
-import type { Mail } from '../../mail/mailer.ts'
+import { escapeHtml, type Mail } from '../../mail/mailer.ts'
 import type { PersonTable } from '../person/tables.ts'
-import { type Facts, type Kind, letters } from './letters.ts'
+import { type Facts, type Kind, type Letter, letters } from './letters.ts'
 
 /**
  * A mail in the reader's language, as text and as a page.
@@ -13,7 +13,15 @@ export function letter(
   facts: Partial<Facts> = {},
 ): Mail {
   const all = { site: link.host, invitedBy: '', reason: '', ...facts }
-  const { subject, before, button, after } = letters[to.language][kind](all)
+  return mailOf(to, letters[to.language][kind](all), link)
+}
+
+/** A mail with these words. @param link the target of its button */
+export function mailOf(
+  to: { email: string; language: PersonTable['language'] },
+  { subject, before, button, after }: Letter,
+  link: URL,
+): Mail {
   const text = [...before, `${button}: ${link}`, after].join('\n\n')
   const paragraphs = before.map((line) => `<p>${escapeHtml(line)}</p>`).join('\n')
   const html = `<!doctype html>
@@ -26,12 +34,4 @@ ${paragraphs}
 </html>
 `
   return { to: to.email, subject, text: `${text}\n`, html, link: link.href }
-}
-
-function escapeHtml(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
 }

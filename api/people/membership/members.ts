@@ -100,6 +100,19 @@ function ofAccount(db: Queries, accountId: string) {
     .where('account_id', '=', accountId)
 }
 
+/** The addresses to write to about an account: people in these roles or, if it has no people, its contact address. */
+export async function readersOf(
+  db: Queries,
+  accountId: string,
+  roles: readonly Role[],
+): Promise<Pick<PersonTable, 'email' | 'language'>[]> {
+  const people = ofAccount(db, accountId).clearSelect().select(['people.email', 'people.language'])
+  const readers = await people.where('role', 'in', roles).orderBy('member_id').execute()
+  if (readers.length > 0 || (await hasMembers(db, accountId))) return readers
+  const { email } = await findAccount(db, accountId)
+  return email.endsWith('.invalid') ? [] : [{ email, language: 'en' }]
+}
+
 /** The people of an account, newest first. */
 export function listMembers(db: Queries, accountId: string, page: Page) {
   return pageOf(ofAccount(db, accountId).orderBy('member_id', 'desc'), page)

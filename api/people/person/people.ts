@@ -26,13 +26,23 @@ export async function findPerson(db: Queries, personId: string): Promise<PersonT
   return person
 }
 
+export type NewPerson = Pick<PersonTable, 'email' | 'name' | 'language' | 'password'> &
+  Partial<Pick<PersonTable, 'terms_version' | 'terms_accepted_at'>>
+
 /** @returns null if the address is taken */
 export async function createPerson(
   tx: Queries,
   clock: Clock,
-  person: Pick<PersonTable, 'email' | 'name' | 'language' | 'password'>,
+  person: NewPerson,
 ): Promise<PersonTable | null> {
-  const row: PersonTable = { person_id: uuid(), ...person, is_operator: 0, created_at: clock.now() }
+  const row: PersonTable = {
+    person_id: uuid(),
+    terms_version: null,
+    terms_accepted_at: null,
+    ...person,
+    is_operator: 0,
+    created_at: clock.now(),
+  }
   const { numInsertedOrUpdatedRows = 0n } = await tx
     .insertInto('people')
     .values(row)

@@ -27,6 +27,7 @@ export const peopleProblems = defineProblems({
   two_factor_off: { status: 409, title: 'Two-factor authentication is off' },
   account_in_use: { status: 409, title: 'The account has servers or owes money' },
   last_owner: { status: 409, title: 'The account would have no owner' },
+  terms_not_accepted: { status: 409, title: 'The terms are not accepted' },
   already_member: { status: 409, title: 'The person is already in the account' },
   invitation_for_another: { status: 409, title: 'The invitation is for another person' },
 })

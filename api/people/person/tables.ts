@@ -25,6 +25,9 @@ export interface PersonTable {
   password: string | null
   /** 1 if the person runs this installation. */
   is_operator: number
+  /** The terms that the person accepted when they signed up; null if there were none. */
+  terms_version: string | null
+  terms_accepted_at: number | null
   created_at: number
 }
 

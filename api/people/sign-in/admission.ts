@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger as Logger } from 'fastify'
+import type { Catalog } from '../../catalog/file.ts'
 import type { Clock } from '../../clock.ts'
 import type { ProviderSettings } from '../../config.ts'
 import type { Database, Queries } from '../../database/database.ts'
@@ -21,6 +22,8 @@ export type SignUpPolicy = 'open' | 'invitation' | 'closed'
 export interface SignInOptions {
   db: Database
   clock: Clock
+  /** The catalogue in force, with the operator's contact and terms. */
+  catalog: Pick<Catalog, 'operator'>
   secrets: Secrets
   passwords: Passwords
   signUp: SignUpPolicy

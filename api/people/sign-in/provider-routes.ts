@@ -51,6 +51,7 @@ export function providerSignInRoutes({ db }: SignInOptions, { provider, tickets,
         peopleProblems.provider_refused,
         peopleProblems.email_unverified,
         peopleProblems.sign_up_closed,
+        peopleProblems.terms_not_accepted,
       ],
       run: async (call) => {
         const entry = await signIns.useProvider({ language: 'en', ...call.body }, call.visit)

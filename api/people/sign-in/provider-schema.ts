@@ -4,6 +4,7 @@ import { SealedTicket } from '../guard/schema.ts'
 import { Language } from '../person/schema.ts'
 import { identityTicket } from '../provider/schema.ts'
 import { SignIn } from './schema.ts'
+import { AcceptedTerms } from './terms.ts'
 
 export const ProviderBeginning = Type.Object(
   {
@@ -26,6 +27,7 @@ export const ProviderAnswer = Type.Object(
       examples: ['code=SplxlOBeZQQYbYS6WxSbIA&state=af0ifjsldkj'],
     }),
     language: Type.Optional(Language),
+    accepted_terms: AcceptedTerms,
   },
   { title: 'ProviderAnswer', description: 'The response of the provider, and the ticket of the sign-in' },
 )

@@ -21,6 +21,7 @@ import {
 } from './schema.ts'
 import type { SignIns } from './sign-in.ts'
 import type { SignUps } from './sign-up.ts'
+import { operatorView } from './view.ts'
 
 const signInTag = 'Sign-in'
 
@@ -43,7 +44,7 @@ export function signInRoutes(options: Options, parts: Parts): Route[] {
   ]
 }
 
-function optionsRoute({ signUp }: Options, passkeys: Passkeys, provider: Provider | null): Route {
+function optionsRoute({ signUp, catalog }: Options, passkeys: Passkeys, provider: Provider | null): Route {
   return route({
     id: 'getSignInOptions',
     method: 'GET',
@@ -57,6 +58,7 @@ function optionsRoute({ signUp }: Options, passkeys: Passkeys, provider: Provide
       sign_up: signUp,
       passkey_origin: passkeys.origin,
       provider: provider && { name: provider.name, origin: new URL(provider.returnUrl).origin },
+      operator: operatorView(catalog),
       min_password: MIN_PASSWORD,
     }),
   })
@@ -89,7 +91,7 @@ function signUpRoutes({ db }: Options, signUps: SignUps): Route[] {
         'Creates the person with an account that they own, and signs them in. If the operator has opened an account for this address, and it has no members, they become its owner.',
       body: SignUpCompletion,
       reply: { 200: SignIn },
-      errors: [peopleProblems.link_invalid],
+      errors: [peopleProblems.link_invalid, peopleProblems.terms_not_accepted],
       run: async (call) => letIn(db, await signUps.complete(call.body, call.visit), call),
     }),
   ]

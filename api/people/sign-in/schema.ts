@@ -5,6 +5,7 @@ import { MIN_PASSWORD } from '../guard/passwords.ts'
 import { Code, NewPassword, password, SealedTicket } from '../guard/schema.ts'
 import { MemberId } from '../membership/schema.ts'
 import { AccountId, Email, EmailAddress, Language, LinkToken, SessionId } from '../person/schema.ts'
+import { AcceptedTerms } from './terms.ts'
 
 const Membership = Type.Object(
   {
@@ -83,6 +84,27 @@ export const SignInOptions = Type.Object(
       }),
       { description: 'The OpenID Connect provider that signs people in; null if there is none' },
     ),
+    operator: Type.Object(
+      {
+        name: nullable(Type.String({ examples: ['Example Cloud'] }), {
+          description: 'Name of the hoster; null if the operator set none',
+        }),
+        contact: nullable(Type.String({ examples: ['support@example.com'] }), {
+          description: 'E-mail address or page for questions; null if the operator set none',
+        }),
+        logo_url: nullable(Type.String({ examples: ['https://example.com/logo.svg'] }), {
+          description: 'Picture to show beside the name; null for none',
+        }),
+        terms: nullable(
+          Type.Object({
+            url: Type.String({ description: 'Page of the terms', examples: ['https://example.com/terms'] }),
+            version: Type.String({ description: 'Version of the terms in force', examples: ['2026-11'] }),
+          }),
+          { description: 'Terms that a new person must accept, in `accepted_terms`; null if there are none' },
+        ),
+      },
+      { description: 'The hoster of this installation' },
+    ),
     min_password: Type.Integer({
       description: 'Minimum length of a password in characters',
       examples: [MIN_PASSWORD],
@@ -90,6 +112,7 @@ export const SignInOptions = Type.Object(
   },
   { title: 'SignInOptions', description: 'How people can sign in and up here' },
 )
+export type SignInOptions = Static<typeof SignInOptions>
 
 export const SignIn = Type.Object(
   {
@@ -123,7 +146,12 @@ export const AddressRequest = Type.Object(
 )
 
 export const SignUpCompletion = Type.Object(
-  { token: LinkToken, name: visibleName(64, 'Ann'), password: NewPassword },
+  {
+    token: LinkToken,
+    name: visibleName(64, 'Ann'),
+    password: NewPassword,
+    accepted_terms: AcceptedTerms,
+  },
   {
     title: 'SignUpCompletion',
     description: 'Name and password of the new person, with the token from the mail',

@@ -19,6 +19,7 @@ import type { Identity, Provider } from '../provider/provider.ts'
 import type { TwoFactor } from '../two-factor/two-factor.ts'
 import type { Admission, Entry, Pending, SignInOptions } from './admission.ts'
 import { createWithAccount, signUpClosed } from './sign-up.ts'
+import { acceptance } from './terms.ts'
 
 interface Parts {
   admission: Admission
@@ -128,7 +129,7 @@ export class SignIns {
    * @throws ApiError no_provider, ticket_invalid, provider_refused, email_unverified, sign_up_closed, rate_limited
    */
   async useProvider(
-    given: { ticket: string; answer: string; language: PersonTable['language'] },
+    given: { ticket: string; answer: string; language: PersonTable['language']; accepted_terms?: string },
     visit: Visit,
   ): Promise<Entry | Pending | { identityTicket: string }> {
     const { db } = this.#options
@@ -147,11 +148,7 @@ export class SignIns {
         const contents = { personId: person.person_id, issuer, subject }
         return { identityTicket: this.#tickets.issue('identity', contents) }
       }
-      return this.#admission.enter(
-        tx,
-        await this.#signUpBy(tx, identity, { email, language: given.language }),
-        visit,
-      )
+      return this.#admission.enter(tx, await this.#signUpBy(tx, identity, { ...given, email }), visit)
     })
     this.#admission.byNetwork.giveBack(visit.address)
     return entry
@@ -160,11 +157,13 @@ export class SignIns {
   async #signUpBy(
     tx: Queries,
     { issuer, subject, name }: Identity,
-    { email, language }: Pick<PersonTable, 'email' | 'language'>,
+    given: Pick<PersonTable, 'email' | 'language'> & { accepted_terms?: string },
   ): Promise<PersonTable> {
     const { clock, signUp } = this.#options
     if (signUp !== 'open') throw signUpClosed(signUp)
-    const wanted = { email, name: nameOf({ name, email }), language, password: null }
+    const { email, language } = given
+    const terms = acceptance(this.#options, given.accepted_terms)
+    const wanted = { email, name: nameOf({ name, email }), language, password: null, ...terms }
     const person = await createWithAccount(tx, this.#options, wanted)
     if (!person) throw ticketInvalid()
     await setIdentity(tx, { person_id: person.person_id, issuer, subject, created_at: clock.now() })

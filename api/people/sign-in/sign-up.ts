@@ -9,10 +9,11 @@ import { requireGoodPassword } from '../guard/passwords.ts'
 import { letter } from '../letters/mails.ts'
 import { addMember, claimAccount } from '../membership/members.ts'
 import { createLink, findLink, linkInvalid, pageOn, redeemLink } from '../person/links.ts'
-import { asPerson, createPerson, personByEmail } from '../person/people.ts'
+import { asPerson, createPerson, type NewPerson, personByEmail } from '../person/people.ts'
 import { peopleProblems } from '../person/schema.ts'
 import type { PersonTable } from '../person/tables.ts'
 import type { Admission, Entry, Pending, SignInOptions } from './admission.ts'
+import { acceptance } from './terms.ts'
 
 interface Parts {
   admission: Admission
@@ -52,15 +53,19 @@ export class SignUps {
     mailed()
   }
 
-  /** Creates the person and their account. @throws ApiError link_invalid, validation_failed, rate_limited */
+  /**
+   * Creates the person and their account.
+   * @throws ApiError link_invalid, validation_failed, terms_not_accepted, rate_limited
+   */
   async complete(
-    given: { token: string; name: string; password: string },
+    given: { token: string; name: string; password: string; accepted_terms?: string },
     visit: Visit,
   ): Promise<Entry | Pending> {
     const { db, clock, passwords } = this.#options
     this.#admission.byNetwork.take(visit.address)
     const link = await findLink(db, clock, given.token, 'sign_up')
     const { email, language } = link
+    const terms = acceptance(this.#options, given.accepted_terms)
     await requireGoodPassword('password', given.password, { email, name: given.name })
     const password = await passwords.hash(given.password, strangerAt(visit.address))
     return db.transaction().execute(async (tx) => {
@@ -70,6 +75,7 @@ export class SignUps {
         name: given.name,
         language,
         password,
+        ...terms,
       })
       if (!person) throw linkInvalid()
       return this.#admission.enter(tx, person, visit)
@@ -81,7 +87,7 @@ export class SignUps {
 export async function createWithAccount(
   tx: Queries,
   { clock }: Pick<SignInOptions, 'clock'>,
-  wanted: Pick<PersonTable, 'email' | 'name' | 'language' | 'password'>,
+  wanted: NewPerson,
 ): Promise<PersonTable | null> {
   const person = await createPerson(tx, clock, wanted)
   if (!person) return null

@@ -1,8 +1,9 @@
 import type { AccountTable } from '../../accounts/tables.ts'
+import type { Catalog } from '../../catalog/file.ts'
 import type { SignedIn } from '../../http/contract/auth.ts'
 import { isoTime } from '../../http/contract/fields.ts'
 import type { MemberTable, PersonTable } from '../person/tables.ts'
-import type { Person } from './schema.ts'
+import type { Person, SignInOptions } from './schema.ts'
 
 export function personView(
   row: PersonTable,
@@ -37,4 +38,9 @@ export function personView(
       role,
     })),
   }
+}
+
+export function operatorView({ operator }: Pick<Catalog, 'operator'>): SignInOptions['operator'] {
+  const { name, contact, logoUrl, terms } = operator
+  return { name, contact, logo_url: logoUrl, terms }
 }

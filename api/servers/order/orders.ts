@@ -74,7 +74,7 @@ export class Orders {
   async quote(actor: Actor, request: QuoteRequest): Promise<{ plan: Plan; blockers: ApiError[] }> {
     const order = await readOrder(this.#options, actor.accountId, request)
     const ordered = orderedServer(this.#options, actor.accountId, request, order)
-    const held: OrderPart = { check: async () => refuseHeld(actor.accountStatus) }
+    const held: OrderPart = { check: async () => refuseHeld(actor) }
     const blockers = await findBlockers(this.#options.db, [held, ...order.parts], ordered)
     return { plan: totalOf(order), blockers }
   }

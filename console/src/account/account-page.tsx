@@ -35,6 +35,10 @@ export function AccountPage() {
 function Profile({ account }: { account: Account }) {
   const t = useAccountText()
   const format = useFormats()
+  const standing = ({ status, status_reason, status_since }: Account) =>
+    [t.statuses[status], status_since && format.date(status_since), status_reason]
+      .filter((part) => part !== null)
+      .join(', ')
   return (
     <Card
       title={t.profile}
@@ -49,7 +53,7 @@ function Profile({ account }: { account: Account }) {
           facts={[
             [t.name, account.name],
             [t.email, account.email],
-            [t.status, t.statuses[account.status]],
+            [t.status, standing(account)],
             [t.accountId, <Copy key="id" text={account.account_id} />],
             [t.created, format.date(account.created_at)],
           ]}

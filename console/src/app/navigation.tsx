@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useWords } from '../messages.ts'
+import { HosterMark } from '../people/hoster.tsx'
 import { SignedIn } from '../people/signed-in.tsx'
 import { sessionQuery } from '../session.ts'
 import { Icon } from '../ui/icon.tsx'
-import mark from '../ui/mark.svg'
 import { PreferencesMenu } from '../ui/preferences-menu.tsx'
 import { features } from './features.ts'
 import { useAppText } from './text.ts'
@@ -71,8 +71,7 @@ export function Navigation({ onFind }: { onFind: () => void }) {
 export function Brand() {
   return (
     <Link to="/" className="brand">
-      <img src={mark} alt="" />
-      Berth
+      <HosterMark />
     </Link>
   )
 }

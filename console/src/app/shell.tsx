@@ -1,8 +1,11 @@
+import { useQuery } from '@tanstack/react-query'
 import { Outlet, useNavigate, useRouterState } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import { Features } from '../feature.ts'
 import { useFormats } from '../format.ts'
+import { Contact } from '../people/hoster.tsx'
 import { SignInAgain } from '../people/sign-in-again.tsx'
+import { sessionQuery } from '../session.ts'
 import { Button, IconButton } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { useKeys } from '../ui/keys.ts'
@@ -82,7 +85,21 @@ function useShortcuts(open: (overlay: Overlay) => void): void {
   }, [open])
 }
 
-/** Notices about a lost connection and a newer console. */
+/** Why the account is suspended or closed, and since when. */
+function Held() {
+  const t = useAppText()
+  const { date } = useFormats()
+  const account = useQuery(sessionQuery).data
+  if (!account || account.status === 'active') return null
+  const { status, status_reason, status_since } = account
+  return (
+    <div className="connection">
+      {t.held[status](status_since && date(status_since), status_reason)} {t.questions} <Contact />
+    </div>
+  )
+}
+
+/** Notices about the account's status, a lost connection and a newer console. */
 function Lines() {
   const t = useAppText()
   const lostAt = useLostAt()
@@ -90,6 +107,7 @@ function Lines() {
   const { locale } = useFormats()
   return (
     <div role="status">
+      <Held />
       {lostAt === null ? null : (
         <div className="connection">{t.lost(new Date(lostAt).toLocaleTimeString(locale))}</div>
       )}

@@ -18,6 +18,13 @@ export const useAppText = messages({
     stop: (name: string) => `Stop ${name}`,
     skip: 'Skip to content',
     lost: (since: string) => `Connection lost at ${since}. This page may be out of date. Reconnecting…`,
+    held: {
+      suspended: (since: string | null, reason: string | null) =>
+        `This account is suspended${since ? ` since ${since}` : ''}${reason ? `: ${reason}` : ''}.`,
+      closed: (since: string | null, reason: string | null) =>
+        `This account is closed${since ? ` since ${since}` : ''}${reason ? `: ${reason}` : ''}.`,
+    },
+    questions: 'Questions:',
     newVersion: 'A newer version of this console is available.',
     reload: 'Reload',
     notFound: 'Page not found',
@@ -52,6 +59,13 @@ export const useAppText = messages({
     stop: (name: string) => `Остановить ${name}`,
     skip: 'Перейти к содержанию',
     lost: (since: string) => `Соединение потеряно в ${since}. Данные могли устареть. Переподключаемся…`,
+    held: {
+      suspended: (since: string | null, reason: string | null) =>
+        `Аккаунт приостановлен${since ? ` с ${since}` : ''}${reason ? `: ${reason}` : ''}.`,
+      closed: (since: string | null, reason: string | null) =>
+        `Аккаунт закрыт${since ? ` с ${since}` : ''}${reason ? `: ${reason}` : ''}.`,
+    },
+    questions: 'Вопросы:',
     newVersion: 'Доступна новая версия консоли.',
     reload: 'Обновить',
     notFound: 'Страница не найдена',

@@ -2,6 +2,7 @@ import type { Balance, Transaction } from '@berth/sdk'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useFormats } from '../format.ts'
+import { Contact } from '../people/hoster.tsx'
 import type { Example } from '../ui/example.ts'
 import { Card, Page } from '../ui/page.tsx'
 import { Empty, Loaded, Note } from '../ui/states.tsx'
@@ -40,7 +41,17 @@ function Money({ balance }: { balance: Balance }) {
         <Note tone="bad">{t.toResume(format.money(balance.top_up_to_resume_rub))}</Note>
       ) : null}
       <Figures figures={Object.values(figures)} />
-      <p className="muted small">{t.topUpAbout}</p>
+      {balance.top_up_url ? (
+        <p>
+          <a className="button" href={balance.top_up_url}>
+            {t.topUp}
+          </a>
+        </p>
+      ) : (
+        <p className="muted small">
+          {t.topUpAbout} <Contact />
+        </p>
+      )}
     </div>
   )
 }

@@ -31,7 +31,9 @@ export function InvitationPage() {
               <ChoosePassword
                 submit={t.accept}
                 hasName
-                choose={(password, name) => berth.invitations.accept({ token, name, password })}
+                choose={(password, name, terms) =>
+                  berth.invitations.accept({ token, name, password, ...terms })
+                }
               />
             )}
           </>

@@ -18,8 +18,8 @@ export function ProviderPage() {
   const [given] = useState(takeAnswer)
   const enter = useEnter(given?.next)
   const signIn = useMutation({
-    mutationFn: ({ ticket, answer }: { ticket: string; answer: string }) =>
-      berth.signIn.withProvider({ ticket, answer, language }),
+    mutationFn: ({ next: _, ...answered }: NonNullable<ReturnType<typeof takeAnswer>>) =>
+      berth.signIn.withProvider({ ...answered, language }),
     onSuccess: ({ is_signed_in }) => (is_signed_in ? enter() : undefined),
   })
   const { mutate } = signIn

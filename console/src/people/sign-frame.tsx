@@ -1,6 +1,6 @@
 import { type ReactNode, useEffect } from 'react'
-import mark from '../ui/mark.svg'
 import { PreferencesMenu } from '../ui/preferences-menu.tsx'
+import { HosterMark } from './hoster.tsx'
 
 /** The frame around pages for users who are not signed in. */
 export function SignFrame({
@@ -18,8 +18,7 @@ export function SignFrame({
   return (
     <main className="sign">
       <div className="brand">
-        <img src={mark} alt="" />
-        Berth
+        <HosterMark />
       </div>
       <div className="card stack">
         <div>

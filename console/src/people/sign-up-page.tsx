@@ -23,7 +23,7 @@ export function SignUpPage() {
       <ChoosePassword
         submit={t.finish}
         hasName
-        choose={(password, name) => berth.signIn.completeSignUp({ token, name, password })}
+        choose={(password, name, terms) => berth.signIn.completeSignUp({ token, name, password, ...terms })}
       />
     </SignFrame>
   )

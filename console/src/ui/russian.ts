@@ -14,7 +14,7 @@ export const errors: Readonly<Partial<Record<ErrorCode, string>>> = {
   account_not_found: gone('Аккаунт'),
   account_status_conflict: 'Статус аккаунта этого не позволяет. Обновите страницу.',
   account_suspended:
-    'Аккаунт приостановлен: можно смотреть, останавливать и удалять. Обратитесь к оператору.',
+    'Аккаунт приостановлен или закрыт, причина указана вверху страницы. Можно смотреть, останавливать и удалять.',
   address_in_use: 'Адрес занят сервером, или у сервера уже есть адрес этого семейства.',
   address_not_allowed: 'С этого адреса токен не принимается.',
   address_not_found: gone('Адрес'),
@@ -86,6 +86,7 @@ export const errors: Readonly<Partial<Record<ErrorCode, string>>> = {
   slow_down: 'Слишком часто. Подождите немного.',
   ssh_key_exists: 'Такой ключ уже есть.',
   ssh_key_not_found: gone('Ключ'),
+  terms_not_accepted: 'Условия использования не приняты или изменились. Откройте страницу заново.',
   ticket_invalid: 'Прошло слишком много времени. Начните вход сначала.',
   token_expired: 'Срок токена истёк.',
   token_not_found: gone('Токен'),

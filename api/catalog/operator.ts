@@ -1,0 +1,33 @@
+/** The hoster as customers see it. */
+export interface Operator {
+  name: string | null
+  /** An e-mail address, or the address of a page. */
+  contact: string | null
+  /** The page where customers pay, with {account_id} in place of their account. */
+  paymentUrl: string | null
+  logoUrl: string | null
+  /** The terms that people accept when they sign up. */
+  terms: { url: string; version: string } | null
+}
+
+/** The part of the catalogue in force that names the hoster. */
+export interface Named {
+  operator: Operator
+}
+
+/** The page where an account is topped up; null if the operator has none. */
+export function topUpUrl({ operator }: Named, accountId: string): string | null {
+  return operator.paymentUrl?.replaceAll('{account_id}', accountId) ?? null
+}
+
+/** A sentence for the end of an error that only the operator can end; null if there is nothing to add. */
+export function adviceOn({ operator }: Named, code: string, accountId: string | null): string | null {
+  const { contact } = operator
+  if (code === 'insufficient_balance' && accountId !== null) {
+    const url = topUpUrl({ operator }, accountId)
+    if (url !== null) return `Pay at ${url}.`
+    return contact && `To pay, contact ${contact}.`
+  }
+  const isTheirs = ['account_suspended', 'quota_exceeded', 'sign_up_closed'].includes(code)
+  return isTheirs && contact !== null ? `Contact: ${contact}.` : null
+}

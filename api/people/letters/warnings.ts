@@ -1,0 +1,145 @@
+import type { PersonTable } from '../person/tables.ts'
+import type { Letter } from './letters.ts'
+
+export type WarningKind =
+  | 'balance_low'
+  | 'balance_urgent'
+  | 'suspended'
+  | 'deletion_week'
+  | 'deletion_day'
+  | 'account_suspended'
+  | 'account_closed'
+
+/** Facts of a warning; times are in milliseconds, amounts in rubles as text. */
+export interface WarningFacts {
+  site: string
+  /** Contact address of the account. */
+  account: string
+  balance: string
+  /** When the balance is used up; null if it is. */
+  until: number | null
+  /** Amount to pay before suspended servers resume; null if a payment does not resume them. */
+  missing: string | null
+  /** When suspended servers are deleted; null: never. */
+  deleteAt: number | null
+  /** The operator's reason. */
+  reason: string
+  /** True if the button leads to a page for payments. */
+  canPay: boolean
+}
+
+const dates = {
+  en: new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' }),
+  ru: new Intl.DateTimeFormat('ru', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' }),
+}
+const on = (language: 'en' | 'ru', at: number) => `${dates[language].format(at)} UTC`
+
+function english(kind: WarningKind, facts: WarningFacts): Letter {
+  const { site, account, balance, until, missing, deleteAt, reason, canPay } = facts
+  const button = canPay ? 'Top up' : 'Open billing'
+  const after = 'You receive this mail because you manage this account or its servers.'
+  const resume = missing === null ? [] : [`The servers resume once the account has received ${missing} RUB.`]
+  if (kind === 'balance_low' || kind === 'balance_urgent') {
+    const left =
+      until === null ? 'is used up' : `lasts less than ${kind === 'balance_low' ? '3 days' : 'a day'}`
+    const rest =
+      until === null
+        ? `The balance of the account ${account} is ${balance} RUB.`
+        : `The balance of the account ${account} is ${balance} RUB. At the current cost it lasts until ${on('en', until)}.`
+    const next =
+      'Servers of an account without a balance are suspended: they are shut down, and cannot be reached.'
+    return { subject: `Your balance at ${site} ${left}`, before: [rest, next], button, after }
+  }
+  if (kind === 'suspended')
+    return {
+      subject: `Your servers at ${site} are suspended`,
+      before: [
+        `The balance of the account ${account} is used up, so its servers were shut down and are suspended. Their disks are kept.`,
+        ...resume,
+        ...(deleteAt === null
+          ? []
+          : [`Servers that stay suspended are deleted with their data, the first on ${on('en', deleteAt)}.`]),
+      ],
+      button,
+      after,
+    }
+  if (kind === 'deletion_week' || kind === 'deletion_day')
+    return {
+      subject: `Your servers at ${site} will be deleted within ${kind === 'deletion_week' ? '7 days' : 'a day'}`,
+      before: [
+        `Servers of the account ${account} are suspended. ${deleteAt === null ? '' : `From ${on('en', deleteAt)} they are deleted with their data, which cannot be restored.`}`,
+        ...(missing === null ? ['To keep them, contact the operator.'] : resume),
+      ],
+      button,
+      after,
+    }
+  const isClosed = kind === 'account_closed'
+  return {
+    subject: `Your account at ${site} is ${isClosed ? 'closed' : 'suspended'}`,
+    before: [
+      `The operator of ${site} has ${isClosed ? 'closed' : 'suspended'} the account ${account}. The reason: ${reason}`,
+      isClosed
+        ? 'Its servers are shut down. The account can only be read.'
+        : 'Its servers are shut down. You can read the account and delete servers. If you have questions, contact the operator.',
+    ],
+    button: 'Open the account',
+    after,
+  }
+}
+
+function russian(kind: WarningKind, facts: WarningFacts): Letter {
+  const { site, account, balance, until, missing, deleteAt, reason, canPay } = facts
+  const button = canPay ? 'Пополнить баланс' : 'Открыть раздел оплаты'
+  const after = 'Вы получили это письмо, потому что управляете этим аккаунтом или его серверами.'
+  const resume = missing === null ? [] : [`Серверы возобновят работу, когда на счёт поступит ${missing} ₽.`]
+  if (kind === 'balance_low' || kind === 'balance_urgent') {
+    const left =
+      until === null ? 'исчерпан' : `закончится меньше чем через ${kind === 'balance_low' ? '3 дня' : 'день'}`
+    const rest =
+      until === null
+        ? `Баланс аккаунта ${account}: ${balance} ₽.`
+        : `Баланс аккаунта ${account}: ${balance} ₽. При нынешних расходах его хватит до ${on('ru', until)}.`
+    const next = 'Когда баланс исчерпан, серверы приостанавливаются: они выключаются и становятся недоступны.'
+    return { subject: `Баланс на ${site} ${left}`, before: [rest, next], button, after }
+  }
+  if (kind === 'suspended')
+    return {
+      subject: `Ваши серверы на ${site} приостановлены`,
+      before: [
+        `Баланс аккаунта ${account} исчерпан, поэтому его серверы выключены и приостановлены. Их диски сохраняются.`,
+        ...resume,
+        ...(deleteAt === null
+          ? []
+          : [`Приостановленные серверы удаляются вместе с данными, первый — ${on('ru', deleteAt)}.`]),
+      ],
+      button,
+      after,
+    }
+  if (kind === 'deletion_week' || kind === 'deletion_day')
+    return {
+      subject: `Ваши серверы на ${site} будут удалены в течение ${kind === 'deletion_week' ? '7 дней' : 'суток'}`,
+      before: [
+        `Серверы аккаунта ${account} приостановлены. ${deleteAt === null ? '' : `Начиная с ${on('ru', deleteAt)} они удаляются вместе с данными, восстановить их будет нельзя.`}`,
+        ...(missing === null ? ['Чтобы сохранить их, напишите оператору.'] : resume),
+      ],
+      button,
+      after,
+    }
+  const isClosed = kind === 'account_closed'
+  return {
+    subject: `Ваш аккаунт на ${site} ${isClosed ? 'закрыт' : 'приостановлен'}`,
+    before: [
+      `Оператор ${site} ${isClosed ? 'закрыл' : 'приостановил'} аккаунт ${account}. Причина: ${reason}`,
+      isClosed
+        ? 'Его серверы выключены. Аккаунт можно только просматривать.'
+        : 'Его серверы выключены. Аккаунт можно просматривать, а серверы — удалять. Если есть вопросы, напишите оператору.',
+    ],
+    button: 'Открыть аккаунт',
+    after,
+  }
+}
+
+/** The words of a warning in the reader's language. */
+export function warning(language: PersonTable['language'], kind: WarningKind, facts: WarningFacts): Letter {
+  return language === 'ru' ? russian(kind, facts) : english(kind, facts)
+}

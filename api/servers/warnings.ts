@@ -1,0 +1,220 @@
+import { findAccount } from '../accounts/accounts.ts'
+import { heldSince } from '../accounts/status.ts'
+import { balanceOf } from '../billing/ledger.ts'
+import { costsNow } from '../billing/rates.ts'
+import { depletedBalances, lowBalances } from '../billing/standing.ts'
+import type { Catalog } from '../catalog/file.ts'
+import { topUpUrl } from '../catalog/operator.ts'
+import type { Clock } from '../clock.ts'
+import type { Database, Queries } from '../database/database.ts'
+import type { Role } from '../http/contract/auth.ts'
+import { countMails, enqueueMail, MOST_WAITING } from '../mail/queue.ts'
+import { formatMoney } from '../money.ts'
+import { mailOf } from '../people/letters/mails.ts'
+import { type WarningFacts, type WarningKind, warning } from '../people/letters/warnings.ts'
+import { readersOf } from '../people/membership/members.ts'
+import type { Secrets } from '../secrets.ts'
+import { missingToResume } from './commitment.ts'
+import { SUSPENDED } from './states.ts'
+import type { WarningTable } from './tables.ts'
+
+const HOUR = 3600_000
+const DAY = 24 * HOUR
+
+interface WarningOptions {
+  db: Database
+  clock: Clock
+  secrets: Secrets
+  catalog: Pick<Catalog, 'operator'>
+  /** Address at which people open the console. */
+  siteUrl: () => string
+  /** Called after mails were queued. */
+  mailed: () => void
+  /** The time after which suspended servers are deleted; null: never. */
+  keepSuspendedMs: number | null
+}
+
+/** A warning that an account's people need. */
+interface Due {
+  accountId: string
+  kind: WarningKind
+  since: number
+  /** A weaker warning that this one makes needless. */
+  covers?: { kind: WarningKind; since: number }
+  facts?: Partial<WarningFacts>
+}
+
+/**
+ * Mails the people of accounts before and when servers are suspended or deleted. It compares the state with what was
+ * mailed, so nothing is missed while the service is down. Mails that wait for a mail server are bounded.
+ */
+export async function warnPeople(options: WarningOptions): Promise<void> {
+  const { db, clock, mailed } = options
+  const now = clock.now()
+  const due = [
+    ...(await lowDue(db, now)),
+    ...(await suspendedDue(options, now)),
+    ...(await deletionDue(db, now)),
+    ...(await heldDue(db, now)),
+  ]
+  let isQueued = false
+  for (const one of due) {
+    if ((await countMails(db)) >= MOST_WAITING) break
+    isQueued = (await send(options, one, now)) || isQueued
+  }
+  if (isQueued) mailed()
+}
+
+async function lowDue(db: Database, now: number): Promise<Due[]> {
+  const low = await unwarned(db, 'balance_urgent', await lowBalances(db).execute(), now)
+  if (low.length === 0) return []
+  const unmailed = new Set(await unwarned(db, 'balance_low', low, now))
+  const costs = await costsNow(
+    db,
+    low.map(({ account_id }) => account_id),
+  )
+  return low.flatMap((row): Due[] => {
+    const { account_id: accountId, balance, since } = row
+    const cost = costs.get(accountId)?.hour ?? 0
+    if (cost <= 0) return []
+    const left = Math.max(0, balance / cost) * HOUR
+    const facts = { until: balance > 0 ? now + left : null }
+    const weaker = { kind: 'balance_low' as const, since }
+    if (left < DAY) return [{ accountId, kind: 'balance_urgent', since, covers: weaker, facts }]
+    return unmailed.has(row) ? [{ accountId, ...weaker, facts }] : []
+  })
+}
+
+async function suspendedDue({ db, keepSuspendedMs }: WarningOptions, now: number): Promise<Due[]> {
+  const rows = await unwarned(db, 'suspended', await suspendedByBalance(db).execute(), now)
+  return rows.flatMap(({ account_id: accountId, since, delete_at: deleteAt, total, dated }): Due[] => {
+    // The next check of the billing worker sets the times of deletion.
+    if (keepSuspendedMs !== null && Number(dated) < Number(total)) return []
+    const isWithinWeek = deleteAt !== null && deleteAt - now <= 7 * DAY
+    const covers = isWithinWeek ? { covers: { kind: 'deletion_week' as const, since: deleteAt } } : {}
+    return [{ accountId, kind: 'suspended', since, ...covers, facts: { deleteAt } }]
+  })
+}
+
+async function deletionDue(db: Database, now: number): Promise<Due[]> {
+  const soon = await deletionsBefore(db, now + 7 * DAY).execute()
+  const near = soon.filter(({ since }) => since <= now + DAY)
+  const far = soon.filter(({ since }) => since > now + DAY)
+  const asDue =
+    (kind: WarningKind) =>
+    ({ account_id: accountId, since }: Found) => {
+      return { accountId, kind, since, facts: { deleteAt: since } }
+    }
+  return [
+    ...(await unwarned(db, 'deletion_week', far, now)).map(asDue('deletion_week')),
+    ...(await unwarned(db, 'deletion_day', near, now)).map(asDue('deletion_day')),
+  ]
+}
+
+/** A change of status is not news after a week. */
+async function heldDue(db: Database, now: number): Promise<Due[]> {
+  const held = await heldSince(db, now - 7 * DAY).execute()
+  const due: Due[] = []
+  for (const status of ['suspended', 'closed'] as const) {
+    const kind: WarningKind = `account_${status}`
+    const theirs = held.filter((row) => row.status === status)
+    for (const { account_id: accountId, since, status_reason } of await unwarned(db, kind, theirs, now))
+      due.push({ accountId, kind, since, facts: { reason: status_reason ?? '' } })
+  }
+  return due
+}
+
+interface Found {
+  account_id: string
+  since: number
+}
+
+/** Returns those that were not warned of this state. The same kind of warning is sent once a day at most. */
+async function unwarned<Row extends Found>(
+  db: Database,
+  kind: WarningKind,
+  found: readonly Row[],
+  now: number,
+): Promise<Row[]> {
+  if (found.length === 0) return []
+  const sent = await db.selectFrom('warnings').selectAll().where('kind', '=', kind).execute()
+  const byAccount = new Map(sent.map((row) => [row.account_id, row]))
+  return found.filter(({ account_id, since }) => {
+    const before = byAccount.get(account_id)
+    return !before || (before.since !== since && before.sent_at <= now - DAY)
+  })
+}
+
+/** @returns false if another process has sent it */
+async function send(options: WarningOptions, due: Due, now: number): Promise<boolean> {
+  const { accountId, kind, since, covers } = due
+  return options.db.transaction().execute(async (tx) => {
+    if (!(await claim(tx, { account_id: accountId, kind, since, sent_at: now }))) return false
+    if (covers) await claim(tx, { account_id: accountId, ...covers, sent_at: now })
+    const readers = await readersOf(tx, accountId, kind.startsWith('balance_') ? PAYING : MANAGING)
+    if (readers.length === 0) return false
+    const site = new URL(options.siteUrl())
+    const page = kind.startsWith('account_') ? null : topUpUrl(options.catalog, accountId)
+    const link =
+      page === null ? new URL(kind.startsWith('account_') ? '/account' : '/billing', site) : new URL(page)
+    const missing = await missingToResume(tx, accountId)
+    const facts = {
+      site: site.host,
+      account: (await findAccount(tx, accountId)).email,
+      balance: formatMoney(await balanceOf(tx, accountId)),
+      missing: missing === null ? null : formatMoney(missing),
+      ...{ until: null, deleteAt: null, reason: '', canPay: page !== null },
+      ...due.facts,
+    }
+    for (const reader of readers)
+      await enqueueMail(tx, options, mailOf(reader, warning(reader.language, kind, facts), link))
+    return true
+  })
+}
+
+const PAYING: readonly Role[] = ['owner', 'admin', 'billing']
+const MANAGING: readonly Role[] = [...PAYING, 'member']
+
+/** Notes a warning. @returns false if it was noted before */
+async function claim(tx: Queries, warned: WarningTable): Promise<boolean> {
+  const { numInsertedOrUpdatedRows = 0n } = await tx
+    .insertInto('warnings')
+    .values(warned)
+    .onConflict((conflict) =>
+      conflict
+        .columns(['account_id', 'kind'])
+        .doUpdateSet({ since: warned.since, sent_at: warned.sent_at })
+        .where('warnings.since', '<>', warned.since),
+    )
+    .executeTakeFirst()
+  return numInsertedOrUpdatedRows > 0n
+}
+
+/** A query of the accounts with servers that are suspended because the balance is used up, since then. */
+function suspendedByBalance(db: Queries) {
+  return db
+    .selectFrom('servers')
+    .innerJoin(depletedBalances(db).as('depleted'), 'depleted.account_id', 'servers.account_id')
+    .select((eb) => [
+      'servers.account_id',
+      'depleted.since',
+      eb.fn.min<number | null>('delete_at').as('delete_at'),
+      eb.fn.countAll().as('total'),
+      eb.fn.count('delete_at').as('dated'),
+    ])
+    .where('deleted_at', 'is', null)
+    .where('status', '=', 'suspended')
+    .where('status_reason', '=', SUSPENDED)
+    .groupBy(['servers.account_id', 'depleted.since'])
+}
+
+/** A query of the accounts with servers that will be deleted before a moment, with the time of the first deletion. */
+function deletionsBefore(db: Queries, moment: number) {
+  return db
+    .selectFrom('servers')
+    .select((eb) => ['account_id', eb.fn.min<number>('delete_at').as('since')])
+    .where('deleted_at', 'is', null)
+    .where('status', '=', 'suspended')
+    .where('delete_at', '<=', moment)
+    .groupBy('account_id')
+}
