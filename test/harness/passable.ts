@@ -8,8 +8,14 @@ import path from 'node:path'
  * tests run as users of their own, which must reach the clone's programs. The place is a mount that ends with the run.
  */
 export function runWhereUsersCanEnter(root: string): void {
-  const isPassable = folders(root).every((folder) => statSync(folder).mode & 1)
-  if (process.getuid?.() !== 0 || isPassable) return
+  const closed = folders(root).filter((folder) => !(statSync(folder).mode & 1))
+  if (process.getuid?.() !== 0 || closed.length === 0) return
+  if (closed.includes(root)) {
+    console.error(
+      `Other users can't read ${root}, but tests run PostgreSQL as a user of its own. Run: chmod -R go+rX ${root}`,
+    )
+    process.exit(1)
+  }
   if (spawnSync('unshare', ['-m', 'true']).status !== 0) {
     console.error(
       `Other users can't enter ${root}, but tests run PostgreSQL as a user of its own. Clone to a folder that they can enter, such as /srv/berth, or run the tests as an ordinary user.`,

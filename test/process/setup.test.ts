@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, existsSync, writeFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, cpSync, existsSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { folder } from './harness/berthd.ts'
@@ -30,3 +30,17 @@ test.each([
   expect(await ended).toEqual([code, null])
   expect(existsSync(path.join(checkout, 'ended'))).toBe(true)
 })
+
+test.runIf(process.getuid?.() === 0)(
+  'root is told how to open a clone that was made with a strict umask',
+  () => {
+    const clone = folder()
+    chmodSync(clone, 0o700)
+    for (const file of ['package.json', 'test/run.ts', 'test/harness/passable.ts'])
+      cpSync(file, path.join(clone, file))
+    const { status, stderr } = spawnSync(process.execPath, [path.join(clone, 'test/run.ts')], {
+      encoding: 'utf8',
+    })
+    expect([status, stderr.trim()]).toEqual([1, expect.stringMatching(/Run: chmod -R go\+rX \/\S+$/)])
+  },
+)
