@@ -159,8 +159,9 @@ export class SecurityLog {
       if (endsAt > now && endsAt <= now + WINDOW_MS) return
       this.#windows.delete(key)
       if (suppressed === 0) continue
-      if (from.size === 0) this.#summarize(last, suppressed, now)
-      else this.#log.info({ event: 'suppressed', of: key, count: suppressed, addresses: worstOf(from) })
+      if (key === crowdOf(last))
+        this.#log.info({ event: 'suppressed', of: key, count: suppressed, addresses: worstOf(from) })
+      else this.#summarize(last, suppressed, now)
     }
   }
 
