@@ -45,7 +45,7 @@ async function openMail(t: Console, place: string, email: string): Promise<Page>
   return page
 }
 
-test('somebody new signs up, adds a key, creates a server, looks at it, types into it, resizes and deletes it, by clicking', async () => {
+test('somebody new signs up, adds a key, creates a server, looks at it, types into it, resizes, rebuilds and deletes it, by clicking', async () => {
   const t = await serveConsole()
   const stranger = await browser.newPage({ locale: 'en-US' })
   await stranger.goto(`${t.address}/sign-up`)
@@ -93,10 +93,7 @@ test('somebody new signs up, adds a key, creates a server, looks at it, types in
   await page.getByRole('dialog').getByRole('button', { name: 'Stop' }).click()
   await status(page, 'Stopped').waitFor()
   await page.getByRole('link', { name: 'Settings' }).click()
-  await page.getByRole('radio', { name: /^small / }).check({ force: true })
-  await button(page, 'Resize for ₽840.00 a month').click()
-  await page.getByText('2 CPU · 2 GiB · 40 GB · Micro Linux').waitFor()
-
+  await resizeAndRebuild(page)
   await button(page, 'Delete server').click()
   const last = page.getByRole('dialog')
   expect(await last.getByRole('button', { name: 'Delete' }).isDisabled()).toBe(true)
@@ -105,6 +102,21 @@ test('somebody new signs up, adds a key, creates a server, looks at it, types in
   await page.getByText('No servers yet').waitFor()
   expect(wrong).toEqual([])
 })
+
+/** Changes the plan and the system of the server web-1 on its page of settings. */
+async function resizeAndRebuild(page: Page): Promise<void> {
+  await page.getByRole('radio', { name: /^small / }).check({ force: true })
+  await button(page, 'Resize for ₽840.00 a month').click()
+  await page.getByText('2 CPU · 2 GiB · 40 GB · Micro Linux').waitFor()
+
+  await page.getByLabel('Image').selectOption('Debian 13 (trixie)')
+  await button(page, 'Rebuild').click()
+  const asked = page.getByRole('dialog')
+  await asked.getByLabel('Type web-1 to confirm').fill('web-1')
+  await asked.getByRole('button', { name: 'Rebuild' }).click()
+  await page.getByText('2 CPU · 2 GiB · 40 GB · Debian 13 (trixie)').waitFor()
+  await status(page, 'Running').waitFor()
+}
 
 test('changes made elsewhere show at once; a lost connection is reported and recovers by itself', async () => {
   const t = await serveConsole()

@@ -62,7 +62,7 @@ async function walkPasskeys(t: TestApp, call: Call, stranger: Call): Promise<voi
   await stranger('POST', '/sign-in/passkey', { ticket: begun.ticket, ...device.sign(begun.challenge) })
   await call('GET', '/person/passkeys')
   await call('PATCH', `/person/passkeys/${passkey_id}`, { name: 'Old phone' })
-  await call('DELETE', `/person/passkeys/${passkey_id}`)
+  await call('POST', `/person/passkeys/${passkey_id}/delete`, proof)
   await t.app.mails.look()
 }
 
@@ -78,7 +78,7 @@ async function walkProvider(
   const answer = await provider.visit(url, 'ann')
   const { identity_ticket } = (await stranger('POST', '/sign-in/provider', { ticket, answer })).body
   await person('POST', '/person/identity', { identity_ticket })
-  await person('DELETE', '/person/identity')
+  await person('POST', '/person/identity/delete', proof)
   await t.app.mails.look()
 }
 
