@@ -16,6 +16,7 @@ import { serve } from './commands/serve.ts'
 import { serverCommands } from './commands/server.ts'
 import { hooks, readable } from './commands/terminal-log.ts'
 import { tokenCommands } from './commands/token.ts'
+import { traceCommand } from './commands/trace.ts'
 import { upgradeNotesCommand } from './commands/upgrade-notes.ts'
 import { checkCommand } from './commands/walls.ts'
 import { CommandError, ConfigError, readConfig } from './config.ts'
@@ -85,6 +86,7 @@ program.addCommand(accountCommands(config))
 program.addCommand(personCommands(config))
 program.addCommand(serverCommands(config))
 program.addCommand(addressCommands(config))
+program.addCommand(traceCommand(config))
 program.addCommand(tokenCommands(config))
 program.addCommand(imageCommands(config))
 program.addCommand(catalogCommands(config))

@@ -17,6 +17,6 @@ export const addresses = feature({
   routes: addressRoutes,
   events,
   quotas: [addressQuota],
-  // This is longer than they are held back from other accounts.
-  cleaning: () => ({ old: { addresses: { days: 2, delete: forgetAddresses } } }),
+  // Operators are asked who had an address. It is longer than addresses are held back from other accounts.
+  cleaning: () => ({ old: { addresses: { days: 90, delete: forgetAddresses } } }),
 })

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { isWithin } from '../cidrs.ts'
 import type { Lent, Queries } from '../database/database.ts'
 
 // Queries for the SQL of other features, which need not know the table of addresses.
@@ -28,4 +29,15 @@ export function operatedAddresses(db: Queries, servers: Lent<{ server_id: string
     .leftJoin(servers(db).as('holder'), 'holder.server_id', 'addresses.server_id')
     .select(['addresses.account_id', 'address', 'addresses.zone_slug', 'holder.name as server'])
     .select(['addresses.created_at', 'released_at', 'reverse_dns'])
+}
+
+/** Finds the accounts that had an address at a moment, with the server that had it last; for operators. */
+export async function addressesAt(db: Queries, address: string, moment: number) {
+  const rows = await db
+    .selectFrom('addresses')
+    .select(['account_id', 'server_id', 'address', 'created_at', 'released_at'])
+    .where('created_at', '<=', moment)
+    .where((eb) => eb.or([eb('released_at', 'is', null), eb('released_at', '>', moment)]))
+    .execute()
+  return rows.filter((row) => isWithin(address, [row.address]))
 }

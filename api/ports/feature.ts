@@ -1,4 +1,5 @@
 import { feature } from '../feature.ts'
+import { forgetEnded, forgetExcessEnded } from './ended.ts'
 import { portQuota } from './ports.ts'
 import { portRoutes } from './routes.ts'
 
@@ -15,4 +16,8 @@ export const ports = feature({
   routes: portRoutes,
   events,
   quotas: [portQuota],
+  cleaning: () => ({
+    old: { endedPorts: { days: 90, delete: forgetEnded } },
+    excess: { endedPorts: { most: 100_000, delete: forgetExcessEnded } },
+  }),
 })

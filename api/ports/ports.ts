@@ -5,7 +5,7 @@ import { requireRoom } from '../accounts/quotas.ts'
 import type { Capacity } from '../catalog/capacity.ts'
 import { catalogProblems } from '../catalog/schema.ts'
 import type { Clock } from '../clock.ts'
-import type { Database, Queries } from '../database/database.ts'
+import { type Database, inTransaction, type Queries } from '../database/database.ts'
 import { countOf, type Page, pageOf } from '../database/page.ts'
 import { prepared, type RowOf } from '../database/prepared.ts'
 import { type PortRange, SSH_PORT } from '../drivers/driver.ts'
@@ -15,6 +15,7 @@ import { record } from '../events/outbox.ts'
 import type { Quota } from '../feature.ts'
 import { ApiError, bodyIssue, found, invalid, type ProblemType } from '../http/contract/problem.ts'
 import type { Remember } from '../http/contract/route.ts'
+import { noteEnded } from './ended.ts'
 import { type PortPublish, portProblems } from './schema.ts'
 import type { PortTable } from './tables.ts'
 import { portView } from './view.ts'
@@ -170,15 +171,18 @@ export async function unpublishPort(
   const isFixed = (await hasFixedPorts({ drivers, clock }, await serverRows.get(db, server_id))) ?? true
   await db.transaction().execute(async (tx) => {
     const { zone_slug } = await serverRows.get(tx, server_id)
-    const row = isFixed ? await closePort(tx, port_id) : await deletePort(tx, port_id)
-    const event = { accountId: account_id, type: 'port.deleted', at: clock.now() } as const
+    const at = clock.now()
+    const row = isFixed ? await closePort(tx, port_id) : await deletePort(tx, port_id, at)
+    const event = { accountId: account_id, type: 'port.deleted', at } as const
     if (row) await record(tx, [{ ...event, data: portView(row, hostOf(zone_slug)) }])
   })
   changed([server_id])
 }
 
-function deletePort(tx: Queries, portId: string) {
-  return tx.deleteFrom('ports').where('port_id', '=', portId).returningAll().executeTakeFirst()
+async function deletePort(tx: Queries, portId: string, now: number): Promise<PortTable | undefined> {
+  const row = await tx.deleteFrom('ports').where('port_id', '=', portId).returningAll().executeTakeFirst()
+  if (row) await noteEnded(tx, [row], now)
+  return row
 }
 
 /** A port that leads to its server stays open until the server's next start; until then nobody else gets its host port. */
@@ -195,10 +199,13 @@ const waiting = prepared((db, { serverId }: { serverId: string }) =>
 )
 
 /** Opens and closes the ports that waited for the start of a server, which is off. */
-export async function settlePorts(db: Queries, serverId: string): Promise<void> {
+export async function settlePorts(db: Queries, serverId: string, now: number): Promise<void> {
   // Few servers have any, and two writes cost a boot far more than a look.
   if (!(await waiting.first(db, { serverId }))) return
-  await db.deleteFrom('ports').where('server_id', '=', serverId).where('status', '=', 'closing').execute()
+  await inTransaction(db, async (tx) => {
+    const closing = tx.deleteFrom('ports').where('server_id', '=', serverId).where('status', '=', 'closing')
+    await noteEnded(tx, await closing.returningAll().execute(), now)
+  })
   const pending = db.updateTable('ports').where('server_id', '=', serverId).where('status', '=', 'pending')
   await pending.set({ status: 'active' }).execute()
 }
@@ -236,21 +243,25 @@ export async function moveSsh(
   tx: Queries,
   range: PortRange,
   server: Parameters<typeof publishSsh>[2],
+  now: number,
 ): Promise<number> {
   // The new port is taken before the old one is released, so that the old one is not chosen again.
-  const port = await publishSsh(tx, range, server)
-  await tx
+  const port = await publishSsh(tx, range, { ...server, created_at: now })
+  const earlier = await tx
     .deleteFrom('ports')
     .where('server_id', '=', server.server_id)
     .where('is_system', '=', 1)
     .where('host_port', '<>', port)
+    .returningAll()
     .execute()
+  await noteEnded(tx, earlier, now)
   return port
 }
 
 /** Deletes all ports of a server that is gone. */
-export async function withdrawPorts(tx: Queries, serverId: string): Promise<void> {
-  await tx.deleteFrom('ports').where('server_id', '=', serverId).execute()
+export async function withdrawPorts(tx: Queries, serverId: string, now: number): Promise<void> {
+  const rows = await tx.deleteFrom('ports').where('server_id', '=', serverId).returningAll().execute()
+  await noteEnded(tx, rows, now)
 }
 
 /**

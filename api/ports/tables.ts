@@ -1,6 +1,7 @@
 declare module '../database/schema.ts' {
   interface Schema {
     ports: PortTable
+    ended_ports: EndedPortTable
   }
 }
 
@@ -16,4 +17,10 @@ export interface PortTable {
   created_at: number
   /** `pending` and `closing` ports open and close at the next start, if the ports of a running server are fixed. */
   status: 'active' | 'pending' | 'closing'
+}
+
+/** A host port that a server had: operators are asked about it later. */
+export interface EndedPortTable
+  extends Pick<PortTable, 'port_id' | 'account_id' | 'server_id' | 'protocol' | 'host_port' | 'created_at'> {
+  ended_at: number
 }

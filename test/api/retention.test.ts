@@ -83,7 +83,7 @@ test('of too many idempotency keys those that created nothing are deleted; each 
   t.clock.advance(60_000)
   const now = t.clock.now()
   const refusal = (offset: number) =>
-    `ACCOUNT, 'POST /v1/servers', ID, 'r', 'sealed', NULL, ${now + offset}, ${now + offset} + i`
+    `ACCOUNT, 'POST /v1/servers', ID, 'r', 'sealed', NULL, ${now + offset}, ${now + offset} + i, NULL`
   await fill(t, 'idempotency_keys', kept.idempotencyKeys + 1_200, refusal(0))
   t.clock.advance(60_000)
   await t.app.retention.look()
@@ -122,7 +122,7 @@ test('an account keeps so many revoked tokens, operations, events and entries of
     t,
     'audit',
     kept.audit + 700,
-    `ID, ACCOUNT, 'a', 'o', NULL, NULL, NULL, ID, ${now}, NULL, NULL, NULL`,
+    `ID, ACCOUNT, 'a', 'o', NULL, NULL, NULL, ID, ${now}, NULL, NULL, NULL, NULL`,
   )
   await t.app.retention.look()
   const revoked = await t.db

@@ -48,7 +48,7 @@ export function bootSteps(
     const driver = drivers.at(server.pool)
     try {
       const { power } = await driver.inspect(server.server_id)
-      if (power !== 'running') await settlePorts(db, server.server_id)
+      if (power !== 'running') await settlePorts(db, server.server_id, clock.now())
       await connectivity.tell(server).catch(ifUnsupported)
       if ((await driver.start(operation.subject_id)) === 'queued') return again(ASK_QUEUE_MS)
     } catch (error) {
@@ -133,9 +133,14 @@ export async function prepareImage(
 }
 
 /** Moves a server to a free host port, because another program uses its port. */
-async function moveToOtherPort({ db, sshPorts }: ProcedureOptions, server: ServerTable): Promise<void> {
+async function moveToOtherPort(
+  { db, clock, sshPorts }: ProcedureOptions,
+  server: ServerTable,
+): Promise<void> {
   await db.transaction().execute(async (tx) => {
-    await updateMachine(tx, server.server_id, { ssh_port: await moveSsh(tx, sshPorts, server) })
+    await updateMachine(tx, server.server_id, {
+      ssh_port: await moveSsh(tx, sshPorts, server, clock.now()),
+    })
   })
 }
 

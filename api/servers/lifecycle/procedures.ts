@@ -239,7 +239,7 @@ function removeConcluder({ clock }: ProcedureOptions): Procedure<object, ServerT
         labels: '{}',
         description: null,
       })
-      await withdrawPorts(tx, server.server_id)
+      await withdrawPorts(tx, server.server_id, now)
       await release(tx, server, server, 1)
       // This runs once the account is locked, because otherwise one could be attached meanwhile.
       await removeFirewalls(tx, server.server_id)
