@@ -68,7 +68,7 @@ async function created(t: TestContext): Promise<Reply['body']> {
   const { body } = await call('GET', `/servers/${server.server_id}/details`)
   expect(body).toMatchObject({
     billing: { billed_since: expect.any(String), is_billed_when_stopped: true },
-    allowed_actions: ['stop', 'reboot', 'console', 'update', 'delete'],
+    allowed_actions: ['stop', 'reboot', 'console', 'update', 'rebuild', 'delete'],
     ssh: {
       is_ready: true,
       auth_methods: ['public_key'],
@@ -80,7 +80,7 @@ async function created(t: TestContext): Promise<Reply['body']> {
   return running
 }
 
-test('a server is created, runs, is stopped, started, rebooted, resized and deleted, each as an operation', async (t) => {
+test('a server is created, runs, is stopped, started, rebooted, resized, rebuilt and deleted, each as an operation', async (t) => {
   const { server_id: id, price_hour_rub, ...size } = await created(t)
   const path = `/servers/${id}`
   const show = async () => (await call('GET', path)).body
@@ -103,8 +103,10 @@ test('a server is created, runs, is stopped, started, rebooted, resized and dele
 
   await act(id, 'start')
   expect(await show()).toMatchObject({ status: 'running' })
-  await act(id, 'reboot')
-  expect(await show()).toMatchObject({ status: 'running' })
+  for (const action of ['reboot', 'rebuild'] as const) {
+    await act(id, action, action === 'rebuild' ? { template_id: size.template_id } : {})
+    expect(await show()).toMatchObject({ status: 'running' })
+  }
 
   const deletion = await call('DELETE', path)
   expect(deletion).toMatchObject({ status: 202, body: { type: 'delete', server_id: id } })
@@ -112,8 +114,8 @@ test('a server is created, runs, is stopped, started, rebooted, resized and dele
   expect(await call('GET', path)).toMatchObject({ status: 404, body: { code: 'server_not_found' } })
   const { items, total } = (await call('GET', `${path}/operations`)).body
   expect([total, ...items.map(({ type }: { type: string }) => type)]).toEqual([
-    6,
-    ...['delete', 'reboot', 'start', 'resize', 'stop', 'create'],
+    7,
+    ...['delete', 'rebuild', 'reboot', 'start', 'resize', 'stop', 'create'],
   ])
   await remove(id)
 })

@@ -44,10 +44,12 @@ export async function deletePerson(
   const person = await proof.require(signedIn, password, 'password')
   const { person_id: personId } = person
   await twoFactor.confirmed(signedIn, { person, code }, async (tx) => {
+    // Accounts are locked in one order, and before their audit is written, whose rows hold on to them: otherwise two
+    // simultaneous deletions would wait for each other.
+    const accountIds = (await accountIdsOf(tx, personId)).sort()
+    for (const accountId of accountIds) await lockAccount(tx, accountId)
     await noteChange(tx, options, person, 'person_deleted')
-    // Accounts are locked in one order, so that two simultaneous deletions never wait for each other.
-    for (const accountId of (await accountIdsOf(tx, personId)).sort()) {
-      await lockAccount(tx, accountId)
+    for (const accountId of accountIds) {
       const member = await membership.first(tx, { accountId, personId })
       if (member) await leave(tx, options, member)
     }

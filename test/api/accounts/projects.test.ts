@@ -12,6 +12,8 @@ test('an account sees itself, its quotas and the token that asks', async () => {
     is_smtp_open: false,
     name: 'Customer 1',
     status: 'active',
+    status_reason: null,
+    status_since: null,
     created_at: '2026-11-20T12:00:00.000Z',
     default_project_id: projects.body.items[0].project_id,
     token: {

@@ -143,7 +143,7 @@ test('strangers from 60 networks keep nobody from signing in, neither where they
   expect(await Promise.all([attempt(EMAIL, PASSWORD), attempt(EMAIL, PASSWORD, '192.0.2.1')])).toEqual([
     200, 200,
   ])
-  expect(new Set(await Promise.all(attack))).toEqual(new Set([401, 429]))
+  expect((await Promise.all(attack)).filter((status) => status !== 401 && status !== 429)).toEqual([])
 })
 
 test('mails to an address and from a network are so many and no more', async () => {
