@@ -258,7 +258,7 @@ test(
       [['restore', at('good.tar')], own, 2, /source is not empty\./],
       [['restore', at('none.tar')], to, 2, /No such file: .*none\.tar\./],
       [['backup', at('good.tar')], own, 2, /good\.tar already exists\./],
-      [['backup', at('new.tar')], to, 2, /No berth\.db found in .*copy\./],
+      [['backup', at('new.tar')], to, 2, /No installation found in .*copy\./],
       [['backup', at('new.tar')], { ...own, BERTH_PASSPHRASE: 'short' }, 2, /^The passphrase is too short/],
       [['backup', at('no/new.tar')], own, 2, /No such folder: .*no\./],
     ] as const) {
