@@ -1,12 +1,16 @@
 import { DatabaseSync, StatementSync } from 'node:sqlite'
 import pg from 'pg'
+import { PostgresConnection } from '../../api/database/postgres-connection.ts'
 
 /** The traffic between this process and a database. */
 export interface Cost {
   /** Statements, without those that begin and end transactions. */
   statements: number
   transactions: number
-  /** The number of times that PostgreSQL was waited for; messages that were sent together count once. */
+  /**
+   * The number of times that the program waits for PostgreSQL. Messages that are sent together count once, and those that
+   * are sent without waiting not at all: when their replies arrive depends on chance.
+   */
   trips: number
 }
 
@@ -30,16 +34,23 @@ function before(owner: object, name: string, watch: (self: object, given: unknow
 /** Counts what both drivers send, from here on until it is stopped. */
 export function countStatements() {
   const cost: Cost = { statements: 0, transactions: 0, trips: 0 }
-  /** The replies that each connection to PostgreSQL waits for. */
-  const awaited = new WeakMap<object, number>()
+  /** The connections over which something has just been sent, to be waited for. */
+  const sending = new Set<object>()
   const send = (connection: object) => {
-    const waits = awaited.get(connection) ?? 0
-    if (waits === 0) cost.trips += 1
-    awaited.set(connection, waits + 1)
+    if (isUnawaited || sending.has(connection)) return
+    cost.trips += 1
+    sending.add(connection)
+    queueMicrotask(() => sending.delete(connection))
   }
-  const hear = (connection: object, [event, message]: unknown[]) => {
-    if (event === 'readyForQuery') awaited.set(connection, Math.max(0, (awaited.get(connection) ?? 0) - 1))
-    else if (event === 'errorMessage') cost.statements += 1
+  let isUnawaited = false
+  const sendUnawaited = () => {
+    isUnawaited = true
+    queueMicrotask(() => {
+      isUnawaited = false
+    })
+  }
+  const hear = (_: object, [event, message]: unknown[]) => {
+    if (event === 'errorMessage') cost.statements += 1
     else if (event === 'commandComplete') {
       const { text } = message as { text: string } // the tag that PostgreSQL ends each statement with
       if (text === 'BEGIN') cost.transactions += 1
@@ -58,6 +69,7 @@ export function countStatements() {
     before(StatementSync.prototype, 'all', run),
     before(StatementSync.prototype, 'run', run),
     before(DatabaseSync.prototype, 'exec', exec),
+    before(PostgresConnection.prototype, 'send', sendUnawaited),
     before(pg.Connection.prototype, 'query', send),
     before(pg.Connection.prototype, 'sync', send),
     before(pg.Connection.prototype, 'emit', hear),
