@@ -86,7 +86,7 @@ test('a machine that an earlier version wrote down is read as it runs', async ()
   const old = { ...size, image, ...login, mac, sshPort: 22_001 }
   writeFileSync(files.record, JSON.stringify({ ...boot, spec: old }))
   const forwards = [{ protocol: 'tcp', hostPort: 22_001, guestPort: 22 }]
-  const spec = { ...size, ...login, interfaces: [{ mac, addresses: [] }] }
+  const spec = { ...size, ...login, diskId: '', interfaces: [{ mac, addresses: [] }] }
   const network = {
     ...PLAIN_NETWORK,
     number: 0,
