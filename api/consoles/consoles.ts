@@ -1,11 +1,13 @@
 import type { FastifyBaseLogger as Logger } from 'fastify'
 import type { WebSocket } from 'ws'
+import { paidBy } from '../billing/ledger.ts'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import { type Console, DriverError } from '../drivers/driver.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 import type { Access } from '../http/contract/auth.ts'
 import { ApiError, httpProblems } from '../http/contract/problem.ts'
+import { findRoom, type Holder } from '../http/limits/places.ts'
 import type { SocketRoute } from '../http/server/websocket.ts'
 import { Loop } from '../loop.ts'
 import { serverRows } from '../servers/rows.ts'
@@ -14,8 +16,7 @@ import { CONSOLE_PATH, CONSOLE_PROTOCOL } from './schema.ts'
 import { type Admission, ConsoleTickets } from './tickets.ts'
 import { Viewer } from './viewer.ts'
 
-const MAX_OF_ACCOUNT = 10
-const MAX = 500
+const BOUNDS = { noun: 'consoles', most: 500, ofAccount: 10, ofUnpaid: 2 }
 const LOOK_MS = 1_000
 
 interface ConsolesOptions {
@@ -64,7 +65,7 @@ export class Consoles {
 
   /** @throws ApiError rate_limited */
   async issue(admission: Admission): Promise<{ ticket: string; expiresAt: number }> {
-    this.#refuseTooMany(admission)
+    findRoom(this.#places(), await this.#holderOf(admission), BOUNDS)
     return this.#tickets.issue(admission)
   }
 
@@ -88,26 +89,25 @@ export class Consoles {
         httpProblems.invalid_token,
         'The ticket is unknown, was used, or has expired. Get another one with POST /servers/{server_id}/console.',
       )
-    this.#refuseTooMany(admission)
-    return (socket) => this.#show(admission, socket)
+    const holder = await this.#holderOf(admission)
+    const viewers = [...this.#viewers.keys()]
+    const at = findRoom(this.#places(), holder, BOUNDS)
+    if (at !== null) viewers[at]?.end('place_given_up')
+    return (socket) => this.#show(admission, holder, socket)
   }
 
-  #refuseTooMany({ actor }: Admission): void {
-    const isOwn = ({ admission }: Viewer) => admission.actor.accountId === actor.accountId
-    const own = [...this.#viewers.keys()].filter(isOwn).length
-    if (own < MAX_OF_ACCOUNT && this.#viewers.size < MAX) return
-    throw new ApiError(
-      httpProblems.rate_limited,
-      `An account can have ${MAX_OF_ACCOUNT} open consoles. Close one first.`,
-      {},
-      { 'retry-after': '5' },
-    )
+  async #holderOf({ actor: { accountId } }: Admission): Promise<Holder> {
+    return { accountId, hasPaid: (await paidBy(this.#options.db, accountId)) > 0 }
   }
 
-  #show(admission: Admission, socket: WebSocket): void {
+  #places(): Holder[] {
+    return [...this.#viewers.keys()].map(({ holder }) => holder)
+  }
+
+  #show(admission: Admission, holder: Holder, socket: WebSocket): void {
     const { clock, log } = this.#options
     const attach = (seen: Buffer) => this.#attach(admission, seen)
-    const viewer = new Viewer({ socket, admission, clock, attach })
+    const viewer = new Viewer({ socket, admission, holder, clock, attach })
     this.#viewers.set(viewer, socket)
     socket.once('close', () => this.#viewers.delete(viewer))
     viewer.run().catch((error: unknown) => {

@@ -1,6 +1,7 @@
 import type { WebSocket } from 'ws'
 import type { Clock } from '../clock.ts'
 import type { Console } from '../drivers/driver.ts'
+import type { Holder } from '../http/limits/places.ts'
 import { Alarm, Pace } from '../loop.ts'
 import type { Admission } from './tickets.ts'
 
@@ -11,6 +12,7 @@ export const endings = {
   server_off: 4000,
   access_ended: 4001,
   idle: 4002,
+  place_given_up: 4003,
 } as const
 export type Ending = keyof typeof endings
 
@@ -32,6 +34,7 @@ const GOODBYE_MS = 1_000
 interface ViewerOptions {
   socket: WebSocket
   admission: Admission
+  holder: Holder
   clock: Clock
   /**
    * Opens the console after the output that was seen; null if the machine will be on soon, `server_off` if it will not.
@@ -42,6 +45,7 @@ interface ViewerOptions {
 /** One WebSocket at the serial console of a server, also across its reboots. */
 export class Viewer {
   readonly admission: Admission
+  readonly holder: Holder
   readonly #options: ViewerOptions
   readonly #alarm: Alarm
   readonly #typedPace: Pace
@@ -53,8 +57,9 @@ export class Viewer {
   #aliveAt: number
 
   constructor(options: ViewerOptions) {
-    const { socket, clock, admission } = options
+    const { socket, clock, admission, holder } = options
     this.admission = admission
+    this.holder = holder
     this.#options = options
     this.#alarm = new Alarm(clock)
     this.#typedPace = new Pace(clock, TYPED)

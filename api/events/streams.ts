@@ -5,6 +5,7 @@ import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import { type Access, type Actor, credentialId } from '../http/contract/auth.ts'
 import { ApiError, httpProblems } from '../http/contract/problem.ts'
+import { findRoom, type Holder } from '../http/limits/places.ts'
 import { Alarm } from '../loop.ts'
 import { accountsAfter, eventsAfter, lastEventId, lastPosition } from './store.ts'
 import { type EventScopes, type EventType, visibleTo } from './types.ts'
@@ -18,8 +19,7 @@ const TOKENS_EVERY_MS = 1_000
 /** Events read at once; nothing else of a stream is kept in memory. */
 const BATCH = 100
 const MAX_OF_TOKEN = 5
-const MAX_OF_ACCOUNT = 20
-const MAX = 1_000
+const BOUNDS = { noun: 'streams', most: 1_000, ofAccount: 20, ofUnpaid: 2 }
 
 interface StreamsOptions {
   db: Database
@@ -27,10 +27,13 @@ interface StreamsOptions {
   log: Logger
   access: Pick<Access, 'stillValid'>
   eventScopes: EventScopes
+  /** True if the account has ever paid. */
+  hasPaid: (accountId: string) => Promise<boolean>
 }
 
 interface Reader {
   actor: Actor
+  holder: Holder
   types: readonly EventType[]
   after: number
   stream: Readable
@@ -62,13 +65,15 @@ export class Streams {
    * @throws ApiError rate_limited
    */
   async open(actor: Actor, after: number | undefined, hangup: AbortSignal): Promise<Readable> {
-    this.#refuseTooMany(actor)
+    const { accountId } = actor
+    const holder = { accountId, hasPaid: await this.#options.hasPaid(accountId) }
     const now = await lastPosition(this.#options.db)
     // Streams opened in the meantime count as well.
-    this.#refuseTooMany(actor)
+    this.#makeRoom(actor, holder)
     if (this.#readers.size === 0) this.#seen = now
     const reader: Reader = {
       actor,
+      holder,
       types: visibleTo(actor, this.#options.eventScopes),
       after: after ?? now,
       stream: Readable.from([]),
@@ -113,18 +118,24 @@ export class Streams {
     await Promise.all(ends)
   }
 
-  #refuseTooMany(asking: Actor): void {
-    const { accountId } = asking
-    const actors = [...this.#readers].map(({ actor }) => actor)
-    const ofToken = actors.filter((actor) => credentialId(actor) === credentialId(asking)).length
-    const ofAccount = actors.filter((actor) => actor.accountId === accountId).length
-    if (ofToken < MAX_OF_TOKEN && ofAccount < MAX_OF_ACCOUNT && actors.length < MAX) return
-    throw new ApiError(
-      httpProblems.rate_limited,
-      `A token can have ${MAX_OF_TOKEN} open streams, an account ${MAX_OF_ACCOUNT}. Close one first.`,
-      {},
-      { 'retry-after': '5' },
-    )
+  /** @throws ApiError rate_limited */
+  #makeRoom(asking: Actor, holder: Holder): void {
+    const readers = [...this.#readers]
+    const isSame = ({ actor }: Reader) => credentialId(actor) === credentialId(asking)
+    if (readers.filter(isSame).length >= MAX_OF_TOKEN)
+      throw new ApiError(
+        httpProblems.rate_limited,
+        `A token can have ${MAX_OF_TOKEN} open streams. Close one first.`,
+        {},
+        { 'retry-after': '5' },
+      )
+    const places = readers.map((reader) => reader.holder)
+    const at = findRoom(places, holder, BOUNDS)
+    const loser = at === null ? undefined : readers[at]
+    if (!loser) return
+    this.#readers.delete(loser)
+    this.#end(loser)
+    if (loser.givenAt !== null) loser.stream.destroy()
   }
 
   async #hangUp(now: number): Promise<void> {

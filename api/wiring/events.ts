@@ -1,3 +1,4 @@
+import { paidBy } from '../billing/ledger.ts'
 import { Streams } from '../events/streams.ts'
 import { EventWorker } from '../events/worker.ts'
 import { eventScopes } from '../features.ts'
@@ -14,7 +15,8 @@ export function pushing(options: Wired, access: Access) {
   const { peers, owner } = options
   const addresses = new Addresses(webhookAllow)
   const webhooks = new WebhookWorker({ db, clock, log, secrets, addresses, lookup, peers, owner })
-  const streams = new Streams({ db, clock, log, access, eventScopes })
+  const hasPaid = async (accountId: string) => (await paidBy(db, accountId)) > 0
+  const streams = new Streams({ db, clock, log, access, eventScopes, hasPaid })
   const events = new EventWorker({
     db,
     clock,

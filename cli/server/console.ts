@@ -75,6 +75,7 @@ function report({ note }: Session, { ending }: ServerConsole, serverId: string):
   const texts: Record<string, string> = {
     access_ended: 'The token is no longer valid, or the account was suspended.',
     idle: 'Nothing was typed for an hour.',
+    place_given_up: 'All consoles are taken, and your account had most. Close others, then reconnect.',
     service_stopping: 'The service is restarting.',
   }
   throw new Refusal(

@@ -1,6 +1,11 @@
 import { connect } from 'node:net'
+import type { Readable } from 'node:stream'
+import pino from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
 import { record } from '../../../api/events/outbox.ts'
+import { Streams } from '../../../api/events/streams.ts'
+import { eventScopes } from '../../../api/features.ts'
+import type { Actor } from '../../../api/http/contract/auth.ts'
 import { type TestApp, testApp } from '../../harness/app.ts'
 import { NOBODY } from '../harness/ordering.ts'
 import { streamer } from '../harness/sse.ts'
@@ -157,6 +162,38 @@ test('a token holds five streams; a sixth is refused until one is closed', async
   expect(await sixth.reply.json()).toMatchObject({ code: 'rate_limited' })
   streams[0]?.hangUp()
   await expect.poll(async () => (await open(token)).reply.status).toBe(200)
+})
+
+test('an account that has never paid holds two streams, and many such accounts keep nobody from a first one', async () => {
+  const t = await testApp({ balance: '0' })
+  const open = await streamer(t)
+  for (const status of [200, 200, 429]) {
+    const { reply } = await open(await t.makeToken(['read']))
+    expect(reply.status).toBe(status)
+    if (status === 429)
+      expect(await reply.json()).toMatchObject({ detail: expect.stringContaining('2 open streams') })
+  }
+
+  const { db, clock } = t
+  const streams = new Streams({
+    ...{ db, clock, log: pino({ level: 'silent' }), eventScopes },
+    access: { stillValid: async (actors) => new Set(actors) },
+    hasPaid: async (accountId) => accountId === 'payer',
+  })
+  onTestFinished(() => streams.stop())
+  const actorOf = (accountId: string, n: number): Actor => ({
+    ...{ accountId, accountStatus: 'active', scopes: ['read'], tokenId: `${accountId}-${n}` },
+    ...{ person: null, statusReason: null, statusSince: null },
+  })
+  const enter = (accountId: string, n = 0) =>
+    streams.open(actorOf(accountId, n), undefined, new AbortController().signal)
+  const crowd: Readable[] = []
+  for (let n = 0; n < 1_000; n++) crowd.push(await enter(`free-${Math.floor(n / 2)}`, n))
+  await expect(enter('free-0', 1_000)).rejects.toThrow('never paid can have 2')
+  const payer = await enter('payer')
+  const loser = crowd.at(-1)
+  expect(await loser?.toArray()).toEqual([])
+  for (const stream of [...crowd, payer]) stream.resume()
 })
 
 test('a reader who takes nothing is hung up on, and nobody else waits for it', async () => {
