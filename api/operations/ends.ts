@@ -123,6 +123,8 @@ function endOperations(
       error_code: failure?.code ?? null,
       error_message: failure?.message ?? null,
       finished_at: now,
+      // A rebuild's has a password and user data, which must not outlive the server.
+      data: '{}',
       lease_owner: null,
       lease_until: 0,
     })

@@ -212,7 +212,7 @@ export function operationsOfAll(db: Queries, state: 'active' | 'failed', page: P
 export function cancelActive(tx: Queries, subject: Subject, now: number) {
   return tx
     .updateTable('operations')
-    .set({ status: 'canceled', finished_at: now })
+    .set({ status: 'canceled', finished_at: now, data: '{}' })
     .where('subject_type', '=', subject.subject_type)
     .where('subject_id', '=', subject.subject_id)
     .where(isActive())

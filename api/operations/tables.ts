@@ -19,7 +19,7 @@ export interface OperationTable {
   progress: number
   /**
    * JSON: the parameters of the request, and values that steps pass to later ones; dataOf of operations/procedure.ts
-   * reads it.
+   * reads it. Empty once the operation has ended.
    */
   data: string
   error_code: string | null

@@ -177,3 +177,18 @@ test('a rebuild in events names the new system, and a repeat by its key begins n
   const updated = body.items.filter(({ type }: { type: string }) => type === 'server.updated')
   expect(updated.map(({ data }: { data: { template_id: string } }) => data.template_id)).toEqual([debian])
 })
+
+test('an operation that has ended keeps no password and no user data', async () => {
+  const t = await testApp()
+  const { micro } = await templates(t)
+  const id = await make(t)
+  expect(await rebuild(t, id, { template_id: micro, user_data: '#cloud-config\n' })).toMatchObject({
+    status: 'succeeded',
+  })
+  await t.call('POST', `/servers/${id}/rebuild`, { template_id: micro })
+  await t.call('DELETE', `/servers/${id}`)
+  await t.finish()
+  const rows = await t.db.selectFrom('operations').select(['status', 'data']).execute()
+  expect(rows.map(({ status }) => status)).toContain('canceled')
+  expect(rows.map(({ data }) => data).filter((data) => data !== '{}')).toEqual([])
+})
