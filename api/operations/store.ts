@@ -191,7 +191,12 @@ export async function saveStep(
   const isGivenBack = change.lease_until === 0
   const row = await db
     .updateTable('operations')
-    .set({ step, progress, attempt, data, ...change })
+    .set((eb) => ({
+      ...{ step, progress, attempt },
+      // A canceled operation has lost its data for good.
+      data: eb.case().when('status', '=', 'running').then(data).else(eb.ref('data')).end(),
+      ...change,
+    }))
     .where('operation_id', '=', operation.operation_id)
     .where('lease_owner', '=', by.owner)
     .$if(!isGivenBack, (query) => query.where('status', '=', 'running'))

@@ -112,12 +112,12 @@ type PowerOperation = 'create' | 'start' | 'stop' | 'reboot' | 'rebuild'
  * Ends an operation on a machine: on success the status follows from the type, otherwise from the state of the machine.
  */
 function concluder({ clock, drivers }: ProcedureOptions): Procedure<PowerData, ServerTable>['conclude'] {
-  return async (operation, outcome, { server_id, pool }) => {
+  return async (operation, outcome, { server_id, pool, started_at }) => {
     const now = clock.now()
     const type = operation.type as PowerOperation // those that serverProcedures gives this conclusion
     const machine = outcome.status === 'succeeded' ? null : await drivers.at(pool).inspect(server_id)
     const isOn = machine
-      ? isStillOn(type, machine)
+      ? isStillOn(type, machine, started_at !== null)
       : operation.type !== 'stop' && operation.data.start_on_create !== false
     const billedFrom = billingStart({ type, data: operation.data }, outcome, isOn, now)
     const { suspend, login, host_keys, has_disk } = operation.data
@@ -151,8 +151,9 @@ function writeToServer(serverId: string, change: (tx: Queries, server: ServerTab
 }
 
 /** True if a machine is on after an operation that failed. One that was on and cannot be asked counts as on. */
-function isStillOn(type: PowerOperation, { power }: MachineState): boolean {
-  return power === 'running' || (power === 'away' && (type === 'stop' || type === 'reboot'))
+function isStillOn(type: PowerOperation, { power }: MachineState, wasOn: boolean): boolean {
+  const beganOn = type === 'stop' || type === 'reboot' || (type === 'rebuild' && wasOn)
+  return power === 'running' || (power === 'away' && beganOn)
 }
 
 /** The status of a server whose machine is off after an operation. */

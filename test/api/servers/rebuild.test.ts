@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { DriverError } from '../../../api/drivers/driver.ts'
 import { type TestApp, testApp } from '../../harness/app.ts'
 import { issues, make, NOBODY } from '../harness/ordering.ts'
 
@@ -157,6 +158,23 @@ test('a server is deleted in the middle of its rebuild, and nothing of it stays'
   await t.finish()
   expect((await t.call('GET', `/operations/${body.operation_id}`)).body).toMatchObject({ status: 'canceled' })
   expect((await t.driver.list()).size).toBe(0)
+  // Its step was running when it was canceled, and has given its lease back since.
+  const rebuilt = t.db.selectFrom('operations').select('data').where('type', '=', 'rebuild')
+  expect(await rebuilt.execute()).toEqual([{ data: '{}' }])
+})
+
+test('a running server whose host does not answer until the deadline still counts as running', async () => {
+  const t = await testApp()
+  const id = await make(t)
+  t.driver.destroy = async () => {
+    throw new DriverError('unavailable', 'The host does not answer.')
+  }
+  t.driver.inspect = async () => ({ power: 'away', isMoving: false })
+  expect(await rebuild(t, id, { template: 'micro' })).toMatchObject({
+    status: 'failed',
+    error: { code: 'operation_timeout' },
+  })
+  expect(await details(t, id)).toMatchObject({ status: 'running', status_reason: 'operation_timeout' })
 })
 
 test('a rebuild in events names the new system, and a repeat by its key begins no second one', async () => {
