@@ -184,14 +184,22 @@ export async function takeQuota(tx: Queries, accountId: string, load: Load): Pro
   }
 }
 
-/** Locks the account's row until the transaction ends, so that counts for a quota stay true. */
-export function lockAccount(tx: Queries, accountId: string): Promise<Limited> {
-  return tx
-    .updateTable('accounts')
-    .set((eb) => ({ quotas: eb.ref('quotas') }))
+const forUpdate = prepared((db, { accountId }: { accountId: string }) =>
+  db
+    .selectFrom('accounts')
+    .select(['account_id', 'quotas', 'default_project_id', paidIn(db, accountId).as('paid')])
     .where('account_id', '=', accountId)
-    .returning(['account_id', 'quotas', paidIn(tx, accountId).as('paid')])
-    .executeTakeFirstOrThrow()
+    .forNoKeyUpdate(),
+)
+
+/** Locks the account's row until the transaction ends, so that counts for a quota stay true. */
+export async function lockAccount(
+  tx: Queries,
+  accountId: string,
+): Promise<Limited & Pick<AccountTable, 'default_project_id'>> {
+  const account = await forUpdate.first(tx, { accountId })
+  if (!account) throw new Error(`no such account: ${accountId}`)
+  return account
 }
 
 /** A query of the accounts' rights to send mail from their servers, for the configuration of the network. */

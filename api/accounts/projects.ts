@@ -1,7 +1,8 @@
 import { v7 as uuid } from 'uuid'
 import type { Clock } from '../clock.ts'
-import type { Database, Queries } from '../database/database.ts'
-import { countOf, type Page, pageOf } from '../database/page.ts'
+import { type Database, type Queries, send } from '../database/database.ts'
+import { type Page, pageOf } from '../database/page.ts'
+import { prepared, type RowOf } from '../database/prepared.ts'
 import { record } from '../events/outbox.ts'
 import type { EventType } from '../events/types.ts'
 import type { Quota } from '../feature.ts'
@@ -10,6 +11,7 @@ import type { Remember } from '../http/contract/route.ts'
 import { lockAccount } from './accounts.ts'
 import { requireRoom } from './quotas.ts'
 import { accountProblems } from './schema.ts'
+import type { ProjectTable } from './tables.ts'
 import { type ProjectRow, projectView } from './view.ts'
 
 export function listProjects(db: Queries, accountId: string, page: Page) {
@@ -33,26 +35,26 @@ export async function createProject(
   remember: Remember,
 ): Promise<ProjectRow> {
   const now = clock.now()
-  const projectId = uuid()
+  const row: ProjectTable = {
+    project_id: uuid(),
+    account_id: accountId,
+    ...project,
+    server_count: 0,
+    created_at: now,
+    updated_at: now,
+  }
   return db.transaction().execute(async (tx) => {
-    await requireRoom(tx, await lockAccount(tx, accountId), projectQuota)
-    await tx
-      .insertInto('projects')
-      .values({
-        project_id: projectId,
-        account_id: accountId,
-        ...project,
-        server_count: 0,
-        created_at: now,
-        updated_at: now,
-      })
-      .execute()
-    const row = await withDefault(tx).where('project_id', '=', projectId).executeTakeFirstOrThrow()
-    await tell(tx, 'project.created', row, now)
-    await remember(tx, projectId)
-    return row
+    const account = await lockAccount(tx, accountId)
+    await requireRoom(tx, account, projectQuota)
+    await send(tx, insertion.with(tx, row))
+    const created = { ...row, default_project_id: account.default_project_id }
+    await tell(tx, 'project.created', created, now)
+    await remember(tx, row.project_id)
+    return created
   })
 }
+
+const insertion = prepared((db, row: RowOf<ProjectTable>) => db.insertInto('projects').values(row))
 
 /**
  * @param check is called with the current project, while it is locked
@@ -109,8 +111,15 @@ export async function deleteProject(db: Database, clock: Clock, project: Project
   )
 }
 
-export function countProjects(db: Queries, accountId: string): Promise<number> {
-  return countOf(db.selectFrom('projects').where('account_id', '=', accountId))
+const numberOf = prepared((db, { accountId }: { accountId: string }) =>
+  db
+    .selectFrom('projects')
+    .select((eb) => eb.fn.countAll<number>().as('total'))
+    .where('account_id', '=', accountId),
+)
+
+export async function countProjects(db: Queries, accountId: string): Promise<number> {
+  return (await numberOf.first(db, { accountId }))?.total ?? 0
 }
 
 /** Counts the servers of a project; @returns false if the account has no such project */

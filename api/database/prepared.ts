@@ -11,6 +11,8 @@ export interface Prepared<Values, Row> {
   first(db: Queries, values: Values): Promise<Row | undefined>
   /** @returns the number of rows that it changed */
   change(db: Queries, values: Values): Promise<number>
+  /** The query with its values, for `send`. */
+  with(db: Queries, values: Values): Compilable<Row>
 }
 
 /** Stands for a value while its query is built. */
@@ -57,5 +59,6 @@ export function prepared<Values extends Record<string, string | number | null>, 
     all: async (db, values) => (await run(db, values)).rows,
     first: async (db, values) => (await run(db, values)).rows[0],
     change: async (db, values) => Number((await run(db, values)).numAffectedRows ?? 0),
+    with: (db, values) => ({ compile: () => bind(db, values) }),
   }
 }

@@ -1,5 +1,5 @@
 import { v7 as uuid } from 'uuid'
-import type { Queries } from '../database/database.ts'
+import { type Queries, send } from '../database/database.ts'
 import { prepared, type RowOf } from '../database/prepared.ts'
 import { currentOrigin } from '../http/limits/origin.ts'
 import { processName } from '../processes/name.ts'
@@ -45,8 +45,8 @@ export async function record(tx: Queries, events: readonly Event[]): Promise<voi
     position: null,
   }))
   const [row] = rows
-  if (row && rows.length === 1) await insertEvent.change(tx, row)
-  else await tx.insertInto('events').values(rows).execute()
+  const isOne = row && rows.length === 1
+  await send(tx, isOne ? insertEvent.with(tx, row) : tx.insertInto('events').values(rows))
   await writeAudit(
     tx,
     events.flatMap((event) => auditOf(event) ?? []),
@@ -68,8 +68,7 @@ export async function audit(
 async function writeAudit(tx: Queries, entries: readonly AuditTable[]): Promise<void> {
   const [entry] = entries
   if (!entry) return
-  if (entries.length === 1) await insertEntry.change(tx, { ...entry })
-  else await insertEntries(tx, entries).execute()
+  await send(tx, entries.length === 1 ? insertEntry.with(tx, { ...entry }) : insertEntries(tx, entries))
 }
 
 function insertEntries(db: Queries, entries: AuditTable | readonly AuditTable[]) {

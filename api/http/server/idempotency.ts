@@ -102,10 +102,9 @@ export class Idempotency {
     this.#lastUntil = Math.max(this.#lastUntil + 1, now + CLAIM_MS)
     const until = this.#lastUntil
     const claim = { accountId, scope: path, key, until, earlierId: null, isRemoval: removes !== undefined }
-    await this.#forgetOld(claim, now)
     if (removes !== null && (await this.#insert(claim, { digest, now, madeId: removes ?? null })))
       return { claim }
-    const row = await this.#find(claim)
+    const row = await this.#find(claim, now)
     // Unless the object is gone, the key was given up between the two looks.
     if (!row) return removes === null ? null : this.begin(owner, request, key)
     if (row.request !== digest)
@@ -179,20 +178,27 @@ export class Idempotency {
     claim: Claim,
     { digest, now, madeId }: { digest: string; now: number; madeId: string | null },
   ): Promise<boolean> {
+    const row = {
+      account_id: claim.accountId,
+      scope: claim.scope,
+      key: claim.key,
+      request: digest,
+      reply: null,
+      made_id: madeId,
+      claimed_until: claim.until,
+      owner: this.#owner,
+      created_at: now,
+    }
     const attempt = this.#db
       .insertInto('idempotency_keys')
-      .values({
-        account_id: claim.accountId,
-        scope: claim.scope,
-        key: claim.key,
-        request: digest,
-        reply: null,
-        made_id: madeId,
-        claimed_until: claim.until,
-        owner: this.#owner,
-        created_at: now,
-      })
-      .onConflict((conflict) => conflict.columns(['account_id', 'scope', 'key']).doNothing())
+      .values(row)
+      // A key that is a day old is free again, even if its row was not deleted yet.
+      .onConflict((conflict) =>
+        conflict
+          .columns(['account_id', 'scope', 'key'])
+          .doUpdateSet(row)
+          .where('idempotency_keys.created_at', '<=', now - KEPT_MS),
+      )
     try {
       const { numInsertedOrUpdatedRows = 0n } = await attempt.executeTakeFirst()
       return numInsertedOrUpdatedRows > 0n
@@ -203,8 +209,12 @@ export class Idempotency {
     }
   }
 
-  #find(claim: Claim): Promise<IdempotencyKeyTable | undefined> {
-    return this.#db.selectFrom('idempotency_keys').selectAll().where(matches(claim)).executeTakeFirst()
+  #find(claim: Claim, now: number): Promise<IdempotencyKeyTable | undefined> {
+    const kept = this.#db
+      .selectFrom('idempotency_keys')
+      .selectAll()
+      .where('created_at', '>', now - KEPT_MS)
+    return kept.where(matches(claim)).executeTakeFirst()
   }
 
   /**
@@ -233,15 +243,6 @@ export class Idempotency {
   #holding(claim: Claim) {
     return (eb: Where) =>
       eb.and([matches(claim)(eb), eb('claimed_until', '=', claim.until), eb('owner', '=', this.#owner)])
-  }
-
-  /** A key that is a day old is free again, even if its row was not deleted yet. */
-  async #forgetOld(claim: Claim, now: number): Promise<void> {
-    await this.#db
-      .deleteFrom('idempotency_keys')
-      .where(matches(claim))
-      .where('created_at', '<=', now - KEPT_MS)
-      .execute()
   }
 }
 
