@@ -238,11 +238,14 @@ export class PostgresConnection implements DatabaseConnection {
     if (this.#count === null) return this.#ask(statement)
     this.#count += 1
     const isFirst = this.#count === 1
-    return this.#together(() => {
-      const answer = isFirst ? this.#beginWith(statement) : this.#ask(statement)
+    const answer = await this.#together(() => {
+      const sent = isFirst ? this.#beginWith(statement) : this.#ask(statement)
       if (mayWrite(query)) this.#askForId()
-      return answer
+      return sent
     })
+    // It follows in the same message. The next write then knows if it has to ask again.
+    await this.#idAsked
+    return answer
   }
 
   /** Sends the beginning of a transaction in one message with its first statement. */

@@ -16,13 +16,19 @@ export interface Cost {
 
 type Method = (this: object, ...given: unknown[]) => unknown
 
-/** Puts a watcher before a method. @returns a function that removes the watcher */
-function before(owner: object, name: string, watch: (self: object, given: unknown[]) => void): () => void {
+type Watch = (self: object, given: unknown[]) => unknown
+
+/** Puts a watcher before a method. A function that it returns follows. @returns a function that removes the watcher */
+function before(owner: object, name: string, watch: Watch): () => void {
   const own = Object.getOwnPropertyDescriptor(owner, name)
   const method: Method = Reflect.get(owner, name)
   const watched: Method = function (...given) {
-    watch(this, given)
-    return method.apply(this, given)
+    const after = watch(this, given)
+    try {
+      return method.apply(this, given)
+    } finally {
+      if (typeof after === 'function') after()
+    }
   }
   Object.defineProperty(owner, name, { value: watched, configurable: true, writable: true })
   return () => {
@@ -45,9 +51,9 @@ export function countStatements() {
   let isUnawaited = false
   const sendUnawaited = () => {
     isUnawaited = true
-    queueMicrotask(() => {
+    return () => {
       isUnawaited = false
-    })
+    }
   }
   const hear = (_: object, [event, message]: unknown[]) => {
     if (event === 'errorMessage') cost.statements += 1
