@@ -157,7 +157,7 @@ export function programOf(terminal: Terminal, isJson = false): Program {
 /** A usage error from commander, in two lines like all errors; without a suggestion the second points to --help. */
 function mistakeIn(text: string): string {
   const [what = '', suggestion] = text.trimEnd().split(/\n(?=\(Did you mean .*\)$)/)
-  return `${printable(what)}\n${suggestionFor(what, suggestion) ?? '(see --help for usage)'}\n`
+  return `${printable(what)}\n${suggestionFor(what, suggestion) ?? 'See --help for usage.'}\n`
 }
 
 /** The same as a line of JSON. */

@@ -66,7 +66,9 @@ export function backupCommand(config: () => Config): Command {
       const folder = statSync(given, { throwIfNoEntry: false })?.isDirectory() ? path.resolve(given) : null
       const file = folder ? path.join(folder, nameAt(new Date())) : path.resolve(given)
       if (keep !== undefined && !folder)
-        throw new ConfigError(`--keep is for a folder, and there is no folder ${path.resolve(given)}.`)
+        throw new ConfigError(
+          `--keep deletes old backups of a folder, and ${path.resolve(given)} is not a folder. Name an existing folder.`,
+        )
       refuseTarget(parsed, file)
       const passphrase = await askPassphrase({ isNew: true })
       await backUp(parsed, { file, passphrase, withDisks: disks, say: console.log })

@@ -1,7 +1,7 @@
 import type { Database, Queries } from '../database/database.ts'
 import type { PortTable } from './tables.ts'
 
-/** Keeps whose a host port was, for those who ask later. Call it in the transaction that deletes the ports. */
+/** Records which server had a host port, for `berthd trace`. Call it in the transaction that deletes the ports. */
 export async function noteEnded(tx: Queries, ports: readonly PortTable[], now: number): Promise<void> {
   const rows = ports
     // A port that waited for a start was never open.

@@ -31,7 +31,7 @@ async function ordered(tx: Queries, accountId: string): Promise<Ordered> {
   return { cost: cost + growth, balance }
 }
 
-/** It is one statement, so that a create that ends meanwhile is in one of the sums. */
+/** The sums are one statement, so that a create that ends meanwhile is in one of the sums. */
 async function sumsOf(tx: Queries, accountId: string): Promise<Ordered & { isResizing: boolean }> {
   const { billed, unbilled, resizing, balance } = (await sums.first(tx, { accountId })) ?? {}
   // PostgreSQL sums bigints to numeric, which its driver hands over as text; no rows are null.

@@ -42,13 +42,13 @@ const oneConnected = prepared((db, { serverId }: { serverId: string }) =>
   connected(db).where('servers.server_id', '=', serverId),
 )
 
-/** The same for the next running servers of a pool, in a walk through all of them. */
+/** Reads the connectivity of the next running servers of a pool, in a walk through all of them. */
 export async function listRunningConnected(db: Queries, pool: string, { after, limit }: Walk) {
   const next = runningServers(db, pool).where('server_id', '>', after).orderBy('server_id').limit(limit)
   return withPorts(await connected(db).where('servers.server_id', 'in', next).execute())
 }
 
-/** It is one statement, with a row for each port of a server. */
+/** The query is one statement, with a row for each port of a server. */
 function connected(db: Queries) {
   return db
     .selectFrom('servers')

@@ -15,8 +15,8 @@ export const AcceptedTerms = Type.Optional(
 )
 
 /**
- * The acceptance to keep with a new person.
- * @throws ApiError terms_not_accepted if there are terms, and not these were accepted
+ * Returns the acceptance of the terms, which is kept with a new person.
+ * @throws ApiError terms_not_accepted if there are terms, and another version or none was accepted
  */
 export function acceptance(
   { catalog, clock }: { catalog: Pick<Catalog, 'operator'>; clock: Clock },

@@ -1,6 +1,6 @@
 import { findTemplate } from '../../catalog/file.ts'
 import { findActive } from '../../operations/operations.ts'
-import { next, type Step } from '../../operations/procedure.ts'
+import { fail, next, type Step } from '../../operations/procedure.ts'
 import { type RebuildData, serverSubject } from '../operations.ts'
 import { lockServer, updateServer } from '../store.ts'
 import type { ServerTable } from '../tables.ts'
@@ -20,7 +20,8 @@ export function eraseSteps(options: ProcedureOptions): Record<'prepare' | 'erase
 
   const prepare: RebuildStep = async (operation, _signal, { pool }) => {
     const template = findTemplate(catalog, operation.data.login.template_id)
-    return prepareImage(options, operation, drivers.at(pool), template, 'erase')
+    const result = await prepareImage(options, operation, drivers.at(pool), template, 'erase')
+    return result.kind === 'fail' ? fail(result.code, `${result.message} The server keeps its disk.`) : result
   }
 
   const erase: RebuildStep = async (operation, _signal, server) => {
