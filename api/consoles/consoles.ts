@@ -65,7 +65,7 @@ export class Consoles {
 
   /** @throws ApiError rate_limited */
   async issue(admission: Admission): Promise<{ ticket: string; expiresAt: number }> {
-    findRoom(this.#places(), await this.#holderOf(admission), BOUNDS)
+    findRoom(placesOf(this.#open()), await this.#holderOf(admission), BOUNDS)
     return this.#tickets.issue(admission)
   }
 
@@ -90,8 +90,8 @@ export class Consoles {
         'The ticket is unknown, was used, or has expired. Get another one with POST /servers/{server_id}/console.',
       )
     const holder = await this.#holderOf(admission)
-    const viewers = [...this.#viewers.keys()]
-    const at = findRoom(this.#places(), holder, BOUNDS)
+    const viewers = this.#open()
+    const at = findRoom(placesOf(viewers), holder, BOUNDS)
     if (at !== null) viewers[at]?.end('place_given_up')
     return (socket) => this.#show(admission, holder, socket)
   }
@@ -100,8 +100,8 @@ export class Consoles {
     return { accountId, hasPaid: (await paidBy(this.#options.db, accountId)) > 0 }
   }
 
-  #places(): Holder[] {
-    return [...this.#viewers.keys()].map(({ holder }) => holder)
+  #open(): Viewer[] {
+    return [...this.#viewers.keys()].filter(({ isOver }) => !isOver)
   }
 
   #show(admission: Admission, holder: Holder, socket: WebSocket): void {
@@ -129,6 +129,10 @@ export class Consoles {
         throw error
       })
   }
+}
+
+function placesOf(viewers: readonly Viewer[]): Holder[] {
+  return viewers.map(({ holder }) => holder)
 }
 
 function closed(socket: WebSocket): Promise<void> {

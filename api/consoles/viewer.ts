@@ -72,6 +72,11 @@ export class Viewer {
     socket.once('close', () => this.#leave())
   }
 
+  /** True once it has ended: its socket may take a moment to close. */
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
   /** Shows the guest's output. Resolves when the viewer has left or the server is off for good. */
   async run(): Promise<void> {
     const { clock, attach } = this.#options

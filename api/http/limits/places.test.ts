@@ -18,26 +18,28 @@ test('while there is room, an account takes as many places as it may, and fewer 
   )
 })
 
-test('when all places are taken, the account that has most gives up its newest', () => {
+test('when all places are taken, the account with the largest share of its limit gives up its newest', () => {
   const places = [...held('a', 3, true), ...held('b', 5, true), ...held('c', 2, true)]
   expect(findRoom(places, paying('d'), bounds)).toBe(7)
   expect(findRoom(places, paying('c'), bounds)).toBe(7)
-  // It would have as many as the account that gives one up has then.
-  expect(() => findRoom([...held('a', 5, true), ...held('b', 5, true)], paying('b'), bounds)).toThrow(
-    'can have 5',
-  )
-  expect(() =>
-    findRoom([...held('a', 5, true), ...held('b', 4, true), ...held('c', 1)], paying('b'), bounds),
-  ).toThrow('All 10 streams of this installation are taken')
+  // It would have as large a share as the account that gives one up.
+  const full = [...held('a', 5, true), ...held('b', 4, true), ...held('c', 1, true)]
+  expect(() => findRoom(full, paying('b'), bounds)).toThrow('All 10 streams of this installation are taken')
 })
 
-test('accounts that have never paid cannot keep one that pays from its first place, nor take it away', () => {
-  const crowd = Array.from({ length: 10 }, (_, n) => free(`free-${n}`))
-  expect(findRoom(crowd, paying('a'), bounds)).toBe(9)
-  expect(() => findRoom(crowd, free('late'), bounds)).toThrow('All 10 streams')
-  const after = [...crowd.slice(0, 9), paying('a')]
-  expect(() => findRoom(after, free('late'), bounds)).toThrow('All 10 streams')
-  // A crowd with two each gives up one of those.
-  const pairs = Array.from({ length: 10 }, (_, n) => free(`free-${Math.floor(n / 2)}`))
-  expect(findRoom(pairs, free('late'), bounds)).toBe(9)
+test('an account’s first place is always had, and a crowd that has never paid leaves one that pays its part', () => {
+  const crowd = Array.from({ length: 10 }, (_, n) => free(`free-${Math.floor(n / 2)}`))
+  let places: Holder[] = crowd
+  for (let own = 0; own < 4; own += 1) {
+    const at = findRoom(places, paying('a'), bounds)
+    expect(places[at ?? -1]?.hasPaid).toBe(false)
+    places = [...places.filter((_, other) => other !== at), paying('a')]
+  }
+  // However many come, each has a first place, at the cost of others like it once the payer has its part.
+  for (let n = 0; n < 50; n += 1) {
+    const at = findRoom(places, free(`late-${n}`), bounds)
+    expect(at).not.toBeNull()
+    places = [...places.filter((_, other) => other !== at), free(`late-${n}`)]
+  }
+  expect(places.filter(({ accountId }) => accountId === 'a')).toHaveLength(2)
 })

@@ -18,8 +18,9 @@ export interface Bounds {
 }
 
 /**
- * Finds room for one more place. When all are taken, the account that has most gives one up to an account that would
- * still have fewer; an account's first place is also taken from one that has never paid. So nobody can take all.
+ * Finds room for one more place. When all are taken, the account that has the largest share of its limit gives one up
+ * to an account that would still have a smaller share, or that asks for its first. So nobody can take all, and
+ * accounts that have never paid cannot push out one that pays.
  * @param places the holders of all places, oldest first
  * @returns the index of the place that must be given up; null if there is room
  * @throws ApiError rate_limited
@@ -27,18 +28,18 @@ export interface Bounds {
 export function findRoom(places: readonly Holder[], asking: Holder, bounds: Bounds): number | null {
   const counts = new Map<string, number>()
   for (const { accountId } of places) counts.set(accountId, (counts.get(accountId) ?? 0) + 1)
-  const own = counts.get(asking.accountId) ?? 0
-  const limit = asking.hasPaid ? bounds.ofAccount : bounds.ofUnpaid
-  if (own >= limit) throw refusal(ownLimit(bounds, asking))
+  const countOf = ({ accountId }: Holder) => counts.get(accountId) ?? 0
+  const limitOf = ({ hasPaid }: Holder) => (hasPaid ? bounds.ofAccount : bounds.ofUnpaid)
+  const own = countOf(asking)
+  if (own >= limitOf(asking)) throw refusal(ownLimit(bounds, asking))
   if (places.length < bounds.most) return null
-  // Among accounts with as many places, those that have never paid come first.
-  const rank = ({ accountId, hasPaid }: Holder) => (counts.get(accountId) ?? 0) * 2 + (hasPaid ? 0 : 1)
-  const worst = Math.max(...places.map(rank))
-  const at = places.findLastIndex((holder) => rank(holder) === worst)
-  const holder = places[at]
-  const isRicher = worst >= (own + 2) * 2
-  const isFirst = own === 0 && asking.hasPaid && holder?.hasPaid === false
-  if (holder && (isRicher || isFirst)) return at
+  const shareOf = (holder: Holder) => countOf(holder) / limitOf(holder)
+  const largest = Math.max(...places.map(shareOf))
+  const isLargest = (holder: Holder) => shareOf(holder) === largest
+  // Among equal shares, accounts that have never paid come first.
+  const free = places.findLastIndex((holder) => isLargest(holder) && !holder.hasPaid)
+  const isSmaller = (own + 1) / limitOf(asking) < largest
+  if (own === 0 || isSmaller) return free === -1 ? places.findLastIndex(isLargest) : free
   throw refusal(`All ${bounds.most} ${bounds.noun} of this installation are taken. Try again in a moment.`)
 }
 
