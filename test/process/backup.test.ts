@@ -66,7 +66,7 @@ test(
     expect(await keep('0')).toMatchObject({ code: 2, stderr: expect.stringContaining('from 1') })
     expect(await keep('2', at('nowhere'))).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('no folder'),
+      stderr: expect.stringContaining('is not a folder'),
     })
     expect(existsSync(path.join(at('source'), 'last-backup'))).toBe(false)
     const written = await keep('2')
