@@ -44,7 +44,7 @@ export function openDataDir({ dataDir }: DataDir): void {
   }
 }
 
-/** Whether there is an installation; on PostgreSQL only its database can tell, so this assumes one. */
+/** True if there is an installation; on PostgreSQL only its database can tell, so this assumes one. */
 export function isInstalled({ dataDir, databaseUrl = null }: Place): boolean {
   return databaseUrl !== null || existsSync(path.join(dataDir, 'berth.db'))
 }

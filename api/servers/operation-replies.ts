@@ -1,6 +1,8 @@
+import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
-import type { ProblemType } from '../http/contract/problem.ts'
-import { findActive } from '../operations/operations.ts'
+import { found, type ProblemType } from '../http/contract/problem.ts'
+import type { SetHeader } from '../http/contract/route.ts'
+import { findActive, findOperation } from '../operations/operations.ts'
 import { OPERATION, type Operation, operationProblems } from '../operations/schema.ts'
 import type { OperationTable } from '../operations/tables.ts'
 import { operationView } from '../operations/view.ts'
@@ -43,6 +45,22 @@ export function accepted(
 ): Operation {
   setHeader('location', operationPath(operation))
   return operationView(operation)
+}
+
+/** Replies to a repeated request with the operation that the first one began. @throws ApiError server_not_found */
+export function acceptedBefore({ db, clock }: { db: Database; clock: Clock }) {
+  return async (
+    {
+      actor,
+      loaded,
+      setHeader,
+    }: { actor: { accountId: string }; loaded: { server_id: string }; setHeader: SetHeader },
+    operationId: string,
+  ): Promise<Operation> => {
+    const subject = serverSubject(loaded.server_id)
+    const operation = await findOperation(db, actor.accountId, operationId, clock.now(), subject)
+    return accepted(found(operation, serverProblems.server_not_found), setHeader)
+  }
 }
 
 /** The operation that is in progress on a server. */

@@ -5,9 +5,9 @@ import type { Database } from '../database/database.ts'
 import { firewallProblems } from '../firewalls/schema.ts'
 import { found } from '../http/contract/problem.ts'
 import { type Route, route } from '../http/contract/route.ts'
-import { findOperation, listOperations } from '../operations/operations.ts'
+import { listOperations } from '../operations/operations.ts'
 import type { OperationSchemas } from '../operations/schema.ts'
-import { accepted, accepting, conflict, STATE_ERRORS } from './operation-replies.ts'
+import { accepted, acceptedBefore, accepting, conflict, STATE_ERRORS } from './operation-replies.ts'
 import { serverSubject } from './operations.ts'
 import type { ServerLoader } from './rows.ts'
 import { StartRequest, StopRequest, serverProblems } from './schema.ts'
@@ -86,7 +86,7 @@ const TURN_ON_ERRORS = [
 ]
 
 function turnRoutes(options: PowerRoutesOptions, load: ServerLoader): Route[] {
-  const { db, clock, servers, operationSchemas } = options
+  const { servers, operationSchemas } = options
   return (['start', 'stop', 'reboot'] as const).map((type) =>
     route({
       id: `${type}Server`,
@@ -110,14 +110,7 @@ function turnRoutes(options: PowerRoutesOptions, load: ServerLoader): Route[] {
         const { operation } = await servers.power(actor, loaded.server_id, { ...body, type }, remember)
         return accepted(operation, setHeader)
       },
-      recover: async ({ actor, loaded, setHeader }, operationId) => {
-        const subject = serverSubject(loaded.server_id)
-        const operation = found(
-          await findOperation(db, actor.accountId, operationId, clock.now(), subject),
-          serverProblems.server_not_found,
-        )
-        return accepted(operation, setHeader)
-      },
+      recover: acceptedBefore(options),
     }),
   )
 }

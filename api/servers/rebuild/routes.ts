@@ -1,12 +1,9 @@
 import { billingProblems } from '../../billing/schema.ts'
 import { catalogProblems } from '../../catalog/schema.ts'
 import { firewallProblems } from '../../firewalls/schema.ts'
-import { found } from '../../http/contract/problem.ts'
 import { type Route, route } from '../../http/contract/route.ts'
-import { findOperation } from '../../operations/operations.ts'
 import type { OperationSchemas } from '../../operations/schema.ts'
-import { accepted, accepting, conflict, STATE_ERRORS } from '../operation-replies.ts'
-import { serverSubject } from '../operations.ts'
+import { accepted, acceptedBefore, accepting, conflict, STATE_ERRORS } from '../operation-replies.ts'
 import { serverLoader } from '../rows.ts'
 import { serverProblems } from '../schema.ts'
 import { type RebuildOptions, rebuild } from './rebuild.ts'
@@ -17,7 +14,7 @@ export interface RebuildRoutesOptions extends RebuildOptions {
 }
 
 export function rebuildRoutes(options: RebuildRoutesOptions): Route[] {
-  const { db, clock, operationSchemas } = options
+  const { db, operationSchemas } = options
   return [
     route({
       id: 'rebuildServer',
@@ -46,14 +43,7 @@ export function rebuildRoutes(options: RebuildRoutesOptions): Route[] {
       ],
       run: async ({ actor, loaded, body, remember, setHeader }) =>
         accepted((await rebuild(options, actor, loaded, body, remember)).operation, setHeader),
-      recover: async ({ actor, loaded, setHeader }, operationId) => {
-        const subject = serverSubject(loaded.server_id)
-        const operation = found(
-          await findOperation(db, actor.accountId, operationId, clock.now(), subject),
-          serverProblems.server_not_found,
-        )
-        return accepted(operation, setHeader)
-      },
+      recover: acceptedBefore(options),
     }),
   ]
 }
