@@ -87,7 +87,7 @@ async function rawArguments(dir: string, identity: string, round: number, mac: s
   await run('qemu-img', ['create', '-q', '-f', 'qcow2', '-b', base, '-F', 'qcow2', disk, '5G'])
   const sshPublicKeys = [readFileSync(`${identity}.pub`, 'utf8').trim()]
   const guest = {
-    serverId: `raw-${round}`,
+    instanceId: `raw-${round}`,
     hostname: 'raw',
     username: 'berth',
     sshPublicKeys,

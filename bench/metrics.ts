@@ -176,6 +176,7 @@ function specOf(serverId: string) {
     ...{
       userData: null,
       diskId: 'first',
+      instanceId: serverId,
       owner: 'bench',
       interfaces: [{ mac: '52:54:00:00:00:01', addresses: [] }],
     },

@@ -25,6 +25,9 @@ export interface DriverWorld {
   until(what: string, holds: () => Promise<boolean>): Promise<void>
   /** Makes the machine vanish, as a bug in QEMU or the kernel's memory killer would. */
   crash(serverId: string): Promise<void>
+  /** Writes to the disk of a machine that is off, and reads it; needed where there are snapshots. */
+  write?(serverId: string, data: string): Promise<void>
+  read?(serverId: string): Promise<string | null>
   /** The service ends and starts again: `driver` is a new one over the same machines. */
   restart(): Promise<void>
   /** The names of everything that is left of a machine: processes, files, ports. */
@@ -51,6 +54,15 @@ export function driverSuite(name: string, makeWorld: () => Promise<DriverWorld>)
       await world.driver.connect(new Map([[id, world.network(id)]]))
       return id
     }
+    const snapped = async (id: string, snapshotId: string) => {
+      let state = await world.driver.snapshot(id, snapshotId)
+      await world.until('the snapshot is ready', async () => {
+        state = await world.driver.snapshot(id, snapshotId)
+        return state.state !== 'copying'
+      })
+      return state
+    }
+    const hasSnapshots = async () => (await world.driver.host()).features.includes('snapshots')
     const started = async (id: string) => {
       await made(id)
       expect(await world.driver.start(id)).toBe('started')
@@ -241,6 +253,80 @@ export function driverSuite(name: string, makeWorld: () => Promise<DriverWorld>)
       expect(await world.driver.start('modest')).toBe('started')
       await world.until('a slot is free', async () => (await world.driver.start('greedy-last')) === 'started')
       for (const id of [...ids, 'greedy-last', 'modest']) await world.driver.destroy(id)
+    })
+
+    test('a disk that is created from a snapshot has the data of that moment', async (t) => {
+      if (!(await hasSnapshots())) t.skip('there are no snapshots here')
+      const id = await made('snapped')
+      await world.write?.(id, 'before')
+      const state = await snapped(id, 'moment')
+      expect(state).toMatchObject({
+        state: 'ready',
+        diskGb: world.spec(id).diskGb,
+        consistency: 'filesystem',
+      })
+      await world.write?.(id, 'after')
+      expect(await snapped(id, 'moment')).toEqual(state)
+      await world.restart()
+      const listed = await world.driver.listSnapshots(['moment', 'nobody'])
+      expect([...listed]).toEqual([['moment', { isReady: true, bytes: expect.any(Number) }]])
+      expect([...(await world.driver.listSnapshots()).keys()]).toContain('moment')
+      expect((await world.driver.list()).size).toBe(1)
+
+      const image = { snapshotId: 'moment' }
+      await made('copied', { image, diskGb: world.spec(id).diskGb + 1 })
+      await world.driver.destroy(id, 'second')
+      await made(id, { image, diskId: 'second' })
+      await world.driver.removeSnapshot('moment')
+      await world.driver.removeSnapshot('moment')
+      expect(await world.driver.listSnapshots(['moment'])).toEqual(new Map())
+      for (const copy of [id, 'copied']) {
+        expect(await world.read?.(copy)).toBe('before')
+        expect(await world.driver.start(copy)).toBe('started')
+        await world.driver.destroy(copy)
+        expect(await world.leftovers(copy)).toEqual([])
+      }
+      await refused(world.driver.define({ ...world.spec('late'), image }), 'not_found')
+      await world.driver.destroy('late')
+    })
+
+    test('an unfinished snapshot survives the service, and can be removed', async (t) => {
+      if (!(await hasSnapshots())) t.skip('there are no snapshots here')
+      await refused(world.driver.snapshot('nobody', 'of-nobody'), 'not_found')
+      const id = await made('halfway')
+      await world.driver.snapshot(id, 'half')
+      await world.restart()
+      expect((await world.driver.listSnapshots(['half'])).has('half')).toBe(true)
+      await world.driver.removeSnapshot('half')
+      expect(await world.driver.listSnapshots(['half'])).toEqual(new Map())
+      await world.driver.removeSnapshot('of-nobody')
+      expect(await snapped(id, 'half')).toMatchObject({ state: 'ready' })
+      await world.driver.removeSnapshot('half')
+      await world.driver.destroy(id)
+      expect(await world.leftovers(id)).toEqual([])
+    })
+
+    test('a snapshot of a running machine continues when the machine turns off', async (t) => {
+      if (!(await hasSnapshots())) t.skip('there are no snapshots here')
+      const id = await started('snapped-on')
+      await world.until('the guest is ready', async () => (await world.driver.ready(id)) !== null)
+      const keys = await world.driver.ready(id)
+      await world.driver.snapshot(id, 'on')
+      await world.driver.powerOff(id)
+      expect(await snapped(id, 'on')).toMatchObject({ state: 'ready' })
+      const image = { snapshotId: 'on' }
+      const bootOf = async (instanceId: string, diskId: string) => {
+        await world.driver.destroy(id, diskId)
+        await made(id, { image, instanceId, diskId })
+        expect(await world.driver.start(id)).toBe('started')
+        await world.until('the guest is ready', async () => (await world.driver.ready(id)) !== null)
+        return world.driver.ready(id)
+      }
+      expect(await bootOf(world.spec(id).instanceId, 'second')).toEqual(keys)
+      expect(await bootOf('another-instance', 'third')).not.toEqual(keys)
+      await world.driver.removeSnapshot('on')
+      await world.driver.destroy(id)
+      expect(await world.leftovers(id)).toEqual([])
     })
 
     test('a guest gets ready after a start and anew after a reset, and turns itself off', async () => {

@@ -17,6 +17,7 @@ export const features = [
   'private_networks',
   'firewalls',
   'console',
+  'snapshots',
 ] as const
 export type Feature = (typeof features)[number]
 
@@ -30,10 +31,15 @@ export interface MachineSpec {
   ramMb: number
   diskGb: number
   cpuType: CpuType
-  /** The image for a machine without a disk; null: the disk must exist, and is never created anew. */
-  image: ImageSpec | null
+  /** The source of the disk of a machine without one; null: the disk must exist, and is never created anew. */
+  image: ImageSpec | SnapshotSpec | null
   /** Names the disk if one is created. Names sort by age; a machine keeps the name of the disk that it has. */
   diskId: string
+  /**
+   * The guest sets itself up anew (host keys, logins, user data) when it finds another id than its disk was set up with.
+   * A restored disk gets the id that its snapshot was made under, and so stays as it was.
+   */
+  instanceId: string
   username: string
   sshPublicKeys: readonly string[]
   /** Set if the server was created without keys; only its hash may reach a disk. */
@@ -42,6 +48,29 @@ export interface MachineSpec {
   userData: string | null
   interfaces: readonly NetworkInterface[]
 }
+
+/** A ready snapshot, as the source of a new disk. The new disk is at least as large as the copied one. */
+export interface SnapshotSpec {
+  snapshotId: string
+}
+
+export function isSnapshot(image: ImageSpec | SnapshotSpec): image is SnapshotSpec {
+  return 'snapshotId' in image
+}
+
+export type SnapshotState =
+  | { state: 'copying'; progress: number }
+  | {
+      state: 'ready'
+      /** The size of the copy on the host. */
+      bytes: number
+      /** The size of the copied disk. */
+      diskGb: number
+      /** `filesystem`: the guest's file systems stood still for the moment of the copy; `crash`: they did not. */
+      consistency: 'filesystem' | 'crash'
+    }
+  /** `message` is for operators. The copy is gone, and a call with the same id begins it anew. */
+  | { state: 'failed'; code: 'disk_full' | 'failed'; message: string }
 
 export interface NetworkInterface {
   mac: string
@@ -215,7 +244,8 @@ export interface Driver {
 
   /**
    * Creates the machine's disk and seed, or brings an existing, stopped machine to this spec (the disk only grows).
-   * @throws DriverError not_found (no disk, and no image for one), image_not_ready, image_unusable, disk_full
+   * @throws DriverError not_found (no disk, and no image for one, or no such snapshot), image_not_ready,
+   *   image_unusable, disk_full, unsupported (snapshots)
    */
   define(spec: MachineSpec): Promise<void>
 
@@ -241,6 +271,25 @@ export interface Driver {
    *   delayed cannot remove a disk that was created after it was sent.
    */
   destroy(serverId: string, olderThan?: string): Promise<void>
+
+  /**
+   * Begins or continues to copy the disk of a machine, running or off, and returns the state immediately; call again
+   * until `ready` or `failed`. The copy shows one moment of the disk. It continues if the machine turns off meanwhile.
+   * @throws DriverError not_found (no such machine), unavailable, unsupported
+   */
+  snapshot(serverId: string, snapshotId: string): Promise<SnapshotState>
+
+  /**
+   * Ends and removes an unfinished copy, or removes a snapshot. It may be absent already. Disks that were created from
+   * it keep working.
+   */
+  removeSnapshot(snapshotId: string): Promise<void>
+
+  /**
+   * Lists all snapshots that are not removed, also unfinished ones.
+   * @param snapshotIds (default: all)
+   */
+  listSnapshots(snapshotIds?: readonly string[]): Promise<Map<string, { isReady: boolean; bytes: number }>>
 
   inspect(serverId: string): Promise<MachineState>
 

@@ -72,6 +72,9 @@ export class ClosedDriver implements Driver {
   readonly reset = this.#refuse
   readonly powerOff = this.#refuse
   readonly destroy = this.#refuse
+  readonly snapshot = this.#refuse
+  readonly removeSnapshot = this.#refuse
+  readonly listSnapshots = this.#refuse
   readonly inspect = this.#refuse
   readonly list = this.#refuse
   readonly measure = this.#refuse

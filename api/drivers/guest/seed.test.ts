@@ -11,7 +11,7 @@ const folder = mkdtempSync(join(tmpdir(), 'berth-seed-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
 const settings: SeedSettings = {
-  serverId: 'srv-1',
+  instanceId: 'srv-1',
   hostname: 'web-1',
   username: 'ann',
   sshPublicKeys: ['ssh-ed25519 AAAA ann@home', 'ssh-rsa BBBB "quoted" comment'],

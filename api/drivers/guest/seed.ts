@@ -5,7 +5,7 @@ import { fat12Files, fat12Volume } from './fat12.ts'
 
 export type SeedSettings = Pick<
   MachineSpec,
-  'serverId' | 'hostname' | 'username' | 'sshPublicKeys' | 'userData' | 'interfaces'
+  'instanceId' | 'hostname' | 'username' | 'sshPublicKeys' | 'userData' | 'interfaces'
 > & { passwordHash: string | null }
 
 /**
@@ -46,7 +46,7 @@ export function withCards(
 
 /** The instance id makes cloud-init do its per-instance work once: it must not change as long as the disk exists. */
 function metaData(settings: SeedSettings): string {
-  return `instance-id: ${JSON.stringify(settings.serverId)}\nlocal-hostname: ${JSON.stringify(settings.hostname)}\n`
+  return `instance-id: ${JSON.stringify(settings.instanceId)}\nlocal-hostname: ${JSON.stringify(settings.hostname)}\n`
 }
 
 /**
@@ -93,7 +93,7 @@ function privateCard(address: string, prefixLength: number): object {
 }
 
 /** JSON is valid YAML, and needs no special quoting. */
-export function vendorData(settings: Omit<SeedSettings, 'userData' | 'interfaces' | 'serverId'>): string {
+export function vendorData(settings: Omit<SeedSettings, 'userData' | 'interfaces' | 'instanceId'>): string {
   const user = {
     name: settings.username,
     shell: '/bin/bash',

@@ -5,6 +5,7 @@ import {
   DriverError,
   type HostFacts,
   hasDisk,
+  isSnapshot,
   type MachineSpec,
   type MachineState,
   type Measurement,
@@ -165,6 +166,16 @@ export class IncusDriver implements Driver {
     })
   }
 
+  async snapshot(): Promise<never> {
+    throw new DriverError('unsupported', 'There are no snapshots here.')
+  }
+
+  async removeSnapshot(): Promise<void> {}
+
+  async listSnapshots(): ReturnType<Driver['listSnapshots']> {
+    return new Map()
+  }
+
   async inspect(serverId: string): Promise<MachineState> {
     const instance = await this.#try(() => this.#instances.find(serverId))
     if (!instance) return { power: 'absent' }
@@ -244,6 +255,7 @@ export class IncusDriver implements Driver {
   async #create(spec: MachineSpec): Promise<void> {
     const { image, serverId, ramMb } = spec
     if (!image) throw new DriverError('not_found', 'The machine has no disk, and no image for one.')
+    if (isSnapshot(image)) throw new DriverError('unsupported', 'There are no snapshots here.')
     const fingerprint = await this.#images.ready(image)
     if (fingerprint === null) throw new DriverError('image_not_ready', 'The image is not ready yet')
     const { project, storage_pool: storagePool, nameservers } = this.#settings.zone

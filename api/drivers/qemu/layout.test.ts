@@ -49,6 +49,7 @@ test('commas in a path stay in the path', () => {
     ramMb: 128,
     diskGb: 1,
     diskId: 'first',
+    instanceId: 'm',
     cpuType: 'amd' as const,
   }
   const more = {
@@ -86,7 +87,7 @@ test('a machine that an earlier version wrote down is read as it runs', async ()
   const old = { ...size, image, ...login, mac, sshPort: 22_001 }
   writeFileSync(files.record, JSON.stringify({ ...boot, spec: old }))
   const forwards = [{ protocol: 'tcp', hostPort: 22_001, guestPort: 22 }]
-  const spec = { ...size, ...login, diskId: '', interfaces: [{ mac, addresses: [] }] }
+  const spec = { ...size, ...login, diskId: '', instanceId: 'old', interfaces: [{ mac, addresses: [] }] }
   const network = {
     ...PLAIN_NETWORK,
     number: 0,

@@ -202,10 +202,11 @@ function presentPath({ dir }: MachineFiles, kept: string): string {
   return image === undefined ? resolve(dir, kept) : resolve(dir, '../../images', image)
 }
 
-/** A record of an earlier version: with one card and one port, or without an owner, addresses or a disk's name. */
-interface KeptSpec extends Omit<MachineRecord['spec'], 'owner' | 'interfaces' | 'diskId'> {
+/** A record of an earlier version: with one card and one port, or without an owner, addresses, a disk's name or an instance. */
+interface KeptSpec extends Omit<MachineRecord['spec'], 'owner' | 'interfaces' | 'diskId' | 'instanceId'> {
   owner?: string
   diskId?: string
+  instanceId?: string
   mac?: string
   sshPort?: number
   interfaces?: { mac: string; addresses?: readonly GuestAddress[] }[]
@@ -213,9 +214,10 @@ interface KeptSpec extends Omit<MachineRecord['spec'], 'owner' | 'interfaces' | 
 }
 
 function presentSpec(kept: KeptSpec): MachineRecord['spec'] {
-  const { mac = '', sshPort: _port, forwards: _forwards, owner = kept.serverId, diskId = '', ...spec } = kept
+  const { mac = '', sshPort: _port, forwards: _forwards, ...spec } = kept
+  const { owner = kept.serverId, diskId = '', instanceId = kept.serverId } = kept
   const cards = kept.interfaces ?? [{ mac }]
-  return { ...spec, owner, diskId, interfaces: cards.map((card) => ({ addresses: [], ...card })) }
+  return { ...spec, owner, diskId, instanceId, interfaces: cards.map((card) => ({ addresses: [], ...card })) }
 }
 
 /** Fills in fields that earlier versions did not keep. */

@@ -8,6 +8,7 @@ import {
   type Driver,
   DriverError,
   type HostFacts,
+  isSnapshot,
   type MachineSpec,
   type MachineState,
   type Measurement,
@@ -217,6 +218,16 @@ export class QemuDriver implements Driver {
     this.#forget(machine)
   }
 
+  async snapshot(): Promise<never> {
+    throw new DriverError('unsupported', 'There are no snapshots here')
+  }
+
+  async removeSnapshot(): Promise<void> {}
+
+  async listSnapshots(): ReturnType<Driver['listSnapshots']> {
+    return new Map()
+  }
+
   async inspect(serverId: string): Promise<MachineState> {
     const machine = this.#machine(serverId)
     const state = await machine.inspect()
@@ -348,6 +359,7 @@ export class QemuDriver implements Driver {
   /** @throws DriverError not_found, image_not_ready */
   async #readyImage({ image }: MachineSpec): Promise<StoredImage> {
     if (!image) throw new DriverError('not_found', 'The machine has no disk, and no image for one')
+    if (isSnapshot(image)) throw new DriverError('unsupported', 'There are no snapshots here')
     const ready = await this.#images.ready(image)
     if (!ready) throw new DriverError('image_not_ready', 'The image is not ready yet')
     return ready

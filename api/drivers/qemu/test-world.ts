@@ -129,6 +129,7 @@ export class QemuWorld {
       ramMb: 128,
       diskGb: 1,
       diskId: 'first',
+      instanceId: serverId,
       cpuType: 'amd',
       image: microSpec,
       username: 'ann',

@@ -1,5 +1,13 @@
-import { DriverError, type MachineSpec, type MachineState, type ServerNetwork } from '../driver.ts'
+import { createHash } from 'node:crypto'
+import {
+  DriverError,
+  type HostKey,
+  type MachineSpec,
+  type MachineState,
+  type ServerNetwork,
+} from '../driver.ts'
 import type { SharedStore } from '../module.ts'
+import { simulatedUse } from './use.ts'
 
 /** A simulated machine, as it is stored. */
 export interface Machine {
@@ -13,6 +21,12 @@ export interface Machine {
   /** The time at which the guest obeys the power button; null: nobody pressed it. */
   offAt: number | null
   stopReason: 'guest_shutdown' | 'crashed' | null
+  /** The installation whose host keys the guest has (missing: that of its own disk). */
+  guest?: string
+  /** The data that its guest has written to its disk, in tests. */
+  data?: string
+  /** Set for a snapshot, which is kept as a machine that never runs. */
+  copy?: { readyAt: number; consistency: 'filesystem' | 'crash' }
 }
 
 /** A store of machines that several processes share. */
@@ -34,6 +48,43 @@ export function stateOf(machine: Machine | undefined): MachineState {
   return machine.isOn
     ? { power: 'running', startedAt: machine.startedAt }
     : { power: 'stopped', reason: machine.stopReason }
+}
+
+/** The place of a snapshot among the machines. */
+export const copyId = (snapshotId: string) => `snapshot ${snapshotId}`
+
+/** Copies a machine into a snapshot that is ready after some time. */
+export function copied(machine: Machine, now: number, copyMs: number): Machine {
+  const isStill = machine.isOn ? machine.readyAt <= now : machine.stopReason !== 'crashed'
+  const copy = { readyAt: now + copyMs, consistency: isStill ? ('filesystem' as const) : ('crash' as const) }
+  return { ...machine, guest: guestOf(machine), isOn: false, offAt: null, copy }
+}
+
+/** The size of a snapshot: its disk's data. */
+export function bytesOf({ spec, diskGb }: Machine): number {
+  return simulatedUse({ ...spec, diskGb }, null, 0).diskUsedBytes ?? 0
+}
+
+export function hostKeyOf(machine: Machine): HostKey {
+  const blob = createHash('sha256').update(guestOf(machine)).digest()
+  const fingerprint = createHash('sha256').update(blob).digest('base64').replace(/=+$/, '')
+  return { type: 'ssh-ed25519', fingerprint: `SHA256:${fingerprint}`, publicKey: blob.toString('base64') }
+}
+
+/** The installation whose host keys a guest has: it makes new ones for another instance than that of its disk. */
+function guestOf({ guest, spec }: Pick<Machine, 'guest' | 'spec'>): string {
+  return guest ?? `${spec.serverId} ${spec.diskId}`
+}
+
+/** The parts of a machine that lie on its disk. @param from the snapshot that the disk is created from */
+export function newDisk(spec: Machine['spec'], from?: Machine): Pick<Machine, 'diskGb' | 'guest' | 'data'> {
+  if (!from) return { diskGb: spec.diskGb }
+  const isSame = spec.instanceId === from.spec.instanceId
+  return {
+    diskGb: Math.max(spec.diskGb, from.diskGb),
+    ...(isSame ? { guest: guestOf(from) } : {}),
+    ...(from.data === undefined ? {} : { data: from.data }),
+  }
 }
 
 /** The machines that a store of the installation holds. */

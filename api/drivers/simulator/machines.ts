@@ -29,6 +29,10 @@ export class Machines {
     return [...this.#machines.keys()]
   }
 
+  get entries(): [string, Machine][] {
+    return [...this.#machines]
+  }
+
   get all(): Machine[] {
     return [...this.#machines.values()]
   }

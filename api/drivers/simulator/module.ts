@@ -7,7 +7,7 @@ import type { DriverModule } from '../module.ts'
 import { machinesIn } from './machine.ts'
 
 /** Delays of simulated servers: long enough to see an operation go by, short enough not to wait. */
-const DELAYS = { imageMs: 2_000, bootMs: 3_000, shutdownMs: 1_500 }
+const DELAYS = { imageMs: 2_000, copyMs: 3_000, bootMs: 3_000, shutdownMs: 1_500 }
 
 /** Servers that exist in memory only, to try Berth out and to build clients. */
 export const simulator: DriverModule<'simulator', Record<never, never>, DiskImageFields> = {

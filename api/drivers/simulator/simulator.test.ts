@@ -22,6 +22,7 @@ class SimulatedWorld implements DriverWorld {
       ramMb: 128,
       diskGb: 1,
       diskId: 'first',
+      instanceId: serverId,
       cpuType: 'amd' as const,
       image: { slug: 'micro', sources: [] },
       username: 'ann',
@@ -48,6 +49,14 @@ class SimulatedWorld implements DriverWorld {
     this.driver.turnsOffByItself(serverId, 'crashed')
   }
 
+  async write(serverId: string, data: string): Promise<void> {
+    await this.driver.writes(serverId, data)
+  }
+
+  async read(serverId: string): Promise<string | null> {
+    return this.driver.dataOf(serverId)
+  }
+
   async restart(): Promise<void> {
     await this.driver.close()
     this.driver = this.#open()
@@ -66,7 +75,7 @@ class SimulatedWorld implements DriverWorld {
       this.#kept = machines
     }
     const storage = { load: () => this.#kept, save }
-    const delays = { imageMs: 1_000, bootMs: 5_000, shutdownMs: 2_000 }
+    const delays = { imageMs: 1_000, copyMs: 1_000, bootMs: 5_000, shutdownMs: 2_000 }
     return new Simulator({ clock: this.#clock, ...delays, bootSlots: BOOT_SLOTS, storage })
   }
 }

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type { Clock } from '../../clock.ts'
 import { mayBoot } from '../boot-slots.ts'
 import {
@@ -10,14 +9,16 @@ import {
   type HostFacts,
   type HostKey,
   hasDisk,
+  isSnapshot,
   type MachineSpec,
   type MachineState,
   type Measurement,
   type ServerNetwork,
+  type SnapshotState,
 } from '../driver.ts'
 import { type Connection, isLet } from '../firewall.ts'
 import type { ImageSpec, ImageState } from '../images.ts'
-import { known, type Machine, stateOf } from './machine.ts'
+import { bytesOf, copied, copyId, hostKeyOf, known, type Machine, newDisk, stateOf } from './machine.ts'
 import { type MachinePlace, Machines } from './machines.ts'
 import { SimulatedShell } from './shell.ts'
 import { simulatedUse } from './use.ts'
@@ -26,6 +27,8 @@ import { simulatedUse } from './use.ts'
 export interface SimulatorOptions extends MachinePlace {
   clock: Clock
   imageMs?: number
+  /** The time that a snapshot takes. */
+  copyMs?: number
   /** The time from start or reset to an answer on SSH. */
   bootMs?: number
   /** The time from the power button until the machine is off. */
@@ -62,6 +65,9 @@ type Method =
   | 'reset'
   | 'powerOff'
   | 'destroy'
+  | 'snapshot'
+  | 'removeSnapshot'
+  | 'listSnapshots'
   | 'inspect'
   | 'measure'
   | 'ready'
@@ -85,7 +91,14 @@ export class Simulator implements Driver {
   readonly #deaf = new Set<string>()
 
   constructor(options: SimulatorOptions) {
-    this.#options = { imageMs: 0, bootMs: 0, shutdownMs: 0, bootSlots: Number.POSITIVE_INFINITY, ...options }
+    this.#options = {
+      imageMs: 0,
+      copyMs: 0,
+      bootMs: 0,
+      shutdownMs: 0,
+      bootSlots: Number.POSITIVE_INFINITY,
+      ...options,
+    }
     this.#machines = new Machines(options, (serverId, machine) => this.#settle(serverId, machine))
   }
 
@@ -108,15 +121,17 @@ export class Simulator implements Driver {
   async define(spec: MachineSpec): Promise<void> {
     this.#failIfTold('define')
     const { password: _password, userData: _userData, ...kept } = spec
+    const from = await this.#copyOf(spec)
     await this.#machines.change(spec.serverId, (machine) => {
       if (!machine && !spec.image)
         throw new DriverError('not_found', 'The machine has no disk, and no image for one.')
+      if (!machine && spec.image && isSnapshot(spec.image)) this.#requireReady(from)
       if (machine?.isOn)
         throw new DriverError('start_failed', 'The machine is running; turn it off before it is changed.')
-      const diskGb = Math.max(machine?.diskGb ?? 0, spec.diskGb)
       const diskId = machine ? machine.spec.diskId : spec.diskId
+      const disk = machine ? { diskGb: Math.max(machine.diskGb, spec.diskGb) } : newDisk(kept, from)
       const fresh = { isOn: false, startedAt: 0, readyAt: 0, offAt: null, stopReason: null }
-      return { ...fresh, ...machine, spec: { ...kept, diskId }, diskGb }
+      return { ...fresh, ...machine, spec: { ...kept, diskId }, ...disk }
     })
   }
 
@@ -175,6 +190,40 @@ export class Simulator implements Driver {
     })
   }
 
+  async snapshot(serverId: string, snapshotId: string): Promise<SnapshotState> {
+    this.#failIfTold('snapshot')
+    const { clock, copyMs } = this.#options
+    await this.#machines.refresh([serverId])
+    const id = copyId(snapshotId)
+    await this.#machines.change(id, (kept) => {
+      if (kept) return kept
+      return copied(this.#machines.get(serverId), clock.now(), copyMs)
+    })
+    const made = this.#machines.get(id)
+    const leftMs = (made.copy?.readyAt ?? 0) - clock.now()
+    if (leftMs > 0) return { state: 'copying', progress: 1 - leftMs / copyMs }
+    const consistency = made.copy?.consistency ?? 'crash'
+    return { state: 'ready', bytes: bytesOf(made), diskGb: made.diskGb, consistency }
+  }
+
+  async removeSnapshot(snapshotId: string): Promise<void> {
+    this.#failIfTold('removeSnapshot')
+    await this.#machines.change(copyId(snapshotId), () => undefined)
+  }
+
+  async listSnapshots(snapshotIds?: readonly string[]): ReturnType<Driver['listSnapshots']> {
+    this.#failIfTold('listSnapshots')
+    await this.#machines.refresh(snapshotIds?.map(copyId))
+    const wanted = snapshotIds && new Set(snapshotIds.map(copyId))
+    const found = this.#machines.entries.flatMap(([id, machine]) => {
+      if (!machine.copy || (wanted && !wanted.has(id))) return []
+      return [
+        [id.slice(copyId('').length), { isReady: this.#isReady(machine), bytes: bytesOf(machine) }] as const,
+      ]
+    })
+    return new Map(found)
+  }
+
   async inspect(serverId: string): Promise<MachineState> {
     this.#failIfTold('inspect')
     await this.#machines.refresh([serverId])
@@ -186,7 +235,8 @@ export class Simulator implements Driver {
 
   async list(): Promise<Map<string, MachineState>> {
     await this.#machines.refresh()
-    return new Map(this.#machines.ids.map((id) => [id, stateOf(this.#machines.find(id))]))
+    const machines = this.#machines.entries.filter(([, { copy }]) => !copy)
+    return new Map(machines.map(([id]) => [id, stateOf(this.#machines.find(id))]))
   }
 
   async measure(serverIds: readonly string[]): Promise<Map<string, Measurement>> {
@@ -208,7 +258,7 @@ export class Simulator implements Driver {
     await this.#machines.refresh([serverId])
     const machine = this.#machines.find(serverId)
     if (!machine?.isOn || machine.readyAt > this.#options.clock.now()) return null
-    return { hostKeys: [hostKeyOf(serverId, machine)] }
+    return { hostKeys: [hostKeyOf(machine)] }
   }
 
   async connect(networks: ReadonlyMap<string, ServerNetwork>): Promise<void> {
@@ -241,6 +291,16 @@ export class Simulator implements Driver {
     this.#hangUp(serverId)
     void this.#machines.save()
     this.#tell(serverId)
+  }
+
+  /** Lets the guest of a machine write to its disk. */
+  writes(serverId: string, data: string): Promise<void> {
+    return this.#machines.change(serverId, (machine) => ({ ...known(machine), data }))
+  }
+
+  /** The last data that a guest wrote to its disk; null: none. */
+  dataOf(serverId: string): string | null {
+    return this.#machines.get(serverId).data ?? null
   }
 
   /** Lets the guest ignore the power button from this call on. */
@@ -289,6 +349,24 @@ export class Simulator implements Driver {
     return mayBoot(owner, owners, bootSlots)
   }
 
+  /** The snapshot that a machine's disk is created from. */
+  async #copyOf({ image }: MachineSpec): Promise<Machine | undefined> {
+    if (!image || !isSnapshot(image)) return undefined
+    const id = copyId(image.snapshotId)
+    await this.#machines.refresh([id])
+    return this.#machines.find(id)
+  }
+
+  /** @throws DriverError not_found, image_not_ready */
+  #requireReady(from: Machine | undefined): void {
+    if (!from) throw new DriverError('not_found', 'The snapshot does not exist.')
+    if (!this.#isReady(from)) throw new DriverError('image_not_ready', 'The snapshot is not ready.')
+  }
+
+  #isReady({ copy }: Machine): boolean {
+    return copy !== undefined && copy.readyAt <= this.#options.clock.now()
+  }
+
   #failIfTold(method: Method): void {
     const error = this.#failures.get(method)?.shift()
     if (error) throw error
@@ -319,11 +397,4 @@ export class Simulator implements Driver {
   #tell(serverId: string): void {
     for (const listener of this.#listeners) listener(serverId)
   }
-}
-
-/** The guest creates its key with its first boot, so each disk has its own. */
-function hostKeyOf(serverId: string, { spec }: Machine): HostKey {
-  const blob = createHash('sha256').update(`${serverId} ${spec.diskId}`).digest()
-  const fingerprint = createHash('sha256').update(blob).digest('base64').replace(/=+$/, '')
-  return { type: 'ssh-ed25519', fingerprint: `SHA256:${fingerprint}`, publicKey: blob.toString('base64') }
 }

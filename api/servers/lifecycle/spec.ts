@@ -42,6 +42,7 @@ export function machineSpec(
     diskGb: server.disk_gb,
     cpuType: server.cpu_type,
     diskId,
+    instanceId: server.server_id,
     image: server.has_disk ? null : (template?.image ?? null),
     username: template?.defaultUsername ?? 'root',
     sshPublicKeys: keys.map((key) => key.public_key),

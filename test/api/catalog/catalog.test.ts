@@ -27,7 +27,7 @@ test('zones, templates and presets are plain lists with ids that outlive a reins
       city: 'Local',
       country_code: 'ZZ',
       cpu_types: ['amd', 'intel'],
-      features: ['published_ports', 'private_networks', 'firewalls', 'console'],
+      features: ['published_ports', 'private_networks', 'firewalls', 'console', 'snapshots'],
       is_available: true,
     },
   ])

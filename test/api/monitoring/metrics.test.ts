@@ -487,6 +487,7 @@ function specOf(serverId: string) {
     cpuType: 'amd' as const,
     image: { slug: 'micro', sources: [] },
     diskId: 'first',
+    instanceId: serverId,
     username: 'berth',
     sshPublicKeys: [],
     password: null,

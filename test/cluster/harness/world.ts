@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 import { addressesOf } from '../../../api/drivers/addresses.ts'
 import { type MachineSpec, PLAIN_NETWORK, type ServerNetwork, SSH_PORT } from '../../../api/drivers/driver.ts'
 import type { DriverWorld } from '../../../api/drivers/driver-suite.ts'
+import type { ImageSpec } from '../../../api/drivers/images.ts'
 import type { IncusDriver } from '../../../api/drivers/incus/incus.ts'
 import { openIncus } from '../../../api/drivers/incus/open.ts'
 import { claimPort } from '../../harness/ports.ts'
@@ -49,7 +50,7 @@ export class IncusWorld implements DriverWorld {
     for (let i = 0; i < MOST_MACHINES; i++) world.#ports.push(await claimPort())
     await world.restart()
     await world.until('the image is imported', async () => {
-      const state = await world.driver.image(world.spec('image').image ?? { slug: '', sources: [] })
+      const state = await world.driver.image(world.template)
       if (state.state === 'failed') throw new Error(state.message)
       return state.state === 'ready'
     })
@@ -87,6 +88,10 @@ export class IncusWorld implements DriverWorld {
     })
   }
 
+  get template(): ImageSpec {
+    return { slug: 'micro', sources: [], incus: { file: this.image } }
+  }
+
   spec(serverId: string): MachineSpec {
     const { number } = this.#of(serverId)
     return {
@@ -97,8 +102,9 @@ export class IncusWorld implements DriverWorld {
       ramMb: 128,
       diskGb: 1,
       diskId: 'first',
+      instanceId: serverId,
       cpuType: 'amd',
-      image: { slug: 'micro', sources: [], incus: { file: this.image } },
+      image: this.template,
       username: 'ann',
       sshPublicKeys: [this.#publicKey],
       password: null,
