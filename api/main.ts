@@ -9,6 +9,7 @@ import { catalogCommands } from './commands/catalog.ts'
 import { logCommand } from './commands/command-log.ts'
 import { exportCommand, importCommand } from './commands/move.ts'
 import { imageCommands, migrateCommand } from './commands/operator.ts'
+import { operatorCommands } from './commands/operator-token.ts'
 import { personCommands } from './commands/person.ts'
 import { printJson } from './commands/print.ts'
 import { restoreCommand } from './commands/restore.ts'
@@ -88,6 +89,7 @@ program.addCommand(serverCommands(config))
 program.addCommand(addressCommands(config))
 program.addCommand(traceCommand(config))
 program.addCommand(tokenCommands(config))
+program.addCommand(operatorCommands(config))
 program.addCommand(imageCommands(config))
 program.addCommand(catalogCommands(config))
 program.addCommand(upgradeNotesCommand())

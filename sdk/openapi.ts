@@ -148,6 +148,15 @@ export interface AccountChoice {
   account_id: string
 }
 
+export interface AccountCreate {
+  /** E-mail address; capital letters make no difference */
+  email: string
+  /** Name of the customer (default: the e-mail address) */
+  name?: string | undefined
+  /** The operator's own id of the account, unique in the installation, without spaces */
+  external_id?: string | undefined
+}
+
 export interface Address {
   /** Id of the address */
   address_id: string
@@ -646,6 +655,40 @@ export interface Issue {
   message: string
 }
 
+export interface LimitChange {
+  /** The limits to set; others stay */
+  limits: {
+    /** People in the account, and invitations; null for the default */
+    members?: number | null | undefined
+    /** Projects; null for the default */
+    projects?: number | null | undefined
+    /** SSH keys; null for the default */
+    ssh_keys?: number | null | undefined
+    /** Valid tokens; null for the default */
+    tokens?: number | null | undefined
+    /** Servers; null for the default */
+    servers?: number | null | undefined
+    /** Cores of all servers; null for the default */
+    cpu?: number | null | undefined
+    /** Memory of all servers in MB; null for the default */
+    ram_mb?: number | null | undefined
+    /** Disk of all servers in GB; null for the default */
+    disk_gb?: number | null | undefined
+    /** Webhooks; null for the default */
+    webhooks?: number | null | undefined
+    /** Published ports, besides those for SSH; null for the default */
+    ports?: number | null | undefined
+    /** Reserved public addresses, besides those that go with servers; null for the default */
+    addresses?: number | null | undefined
+    /** Private networks; null for the default */
+    networks?: number | null | undefined
+    /** Firewalls; null for the default */
+    firewalls?: number | null | undefined
+  }
+  /** Reason, at most 200 characters; the customer sees it */
+  reason: string
+}
+
 export interface Limits {
   /** Name of a zone, as `GET /zones` lists them */
   zone_slug: string
@@ -698,6 +741,13 @@ export interface Limits {
 export interface LinkUse {
   /** Token: the part of the link after # */
   token: string
+}
+
+export interface LoginLink {
+  /** Address in the console that signs the owner in, once */
+  url: string
+  /** When the link expires */
+  expires_at: string
 }
 
 export interface Member {
@@ -857,6 +907,8 @@ export interface OperatedAccount {
   account_id: string
   /** Contact address of the account */
   email: string
+  /** The operator's own id of the account; null if they gave none */
+  external_id: string | null
   /** Name of the customer */
   name: string
   /** Status of the account */
@@ -1167,7 +1219,7 @@ export interface PlainProblem {
   /** Id of the request; quote it when you report a problem to the operator */
   request_id: string
   /** Stable code for programs */
-  code: 'access_denied' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'authorization_pending' | 'backend_unavailable' | 'bad_request' | 'delete_protected' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password'
+  code: 'access_denied' | 'account_exists' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'authorization_pending' | 'backend_unavailable' | 'bad_request' | 'delete_protected' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password'
 }
 
 export interface PortPublish {
@@ -1218,7 +1270,7 @@ export interface Problem {
   /** Id of the request; quote it when you report a problem to the operator */
   request_id: string
   /** Stable code for programs */
-  code: 'access_denied' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'authorization_pending' | 'backend_unavailable' | 'bad_request' | 'delete_protected' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password' | 'insufficient_scope' | 'validation_failed' | 'slow_down' | 'quota_exceeded' | 'ssh_key_exists' | 'server_state_conflict' | 'operation_in_progress' | 'insufficient_balance' | 'capacity_unavailable' | 'not_supported' | 'address_unavailable'
+  code: 'access_denied' | 'account_exists' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'authorization_pending' | 'backend_unavailable' | 'bad_request' | 'delete_protected' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password' | 'insufficient_scope' | 'validation_failed' | 'slow_down' | 'quota_exceeded' | 'ssh_key_exists' | 'server_state_conflict' | 'operation_in_progress' | 'insufficient_balance' | 'capacity_unavailable' | 'not_supported' | 'address_unavailable'
   /** The scope that is needed */
   required_scope?: string | undefined
   /** Scopes that are accepted; one of them is enough */
@@ -3655,8 +3707,40 @@ export interface Routes {
       search?: string | undefined
       /** Status of the account */
       status?: 'active' | 'suspended' | 'closed' | undefined
+      /** The operator's own id of the account, unique in the installation, without spaces */
+      external_id?: string | undefined
     } | undefined
     reply: OperatedAccountList
+  }
+  /** Create an account for a customer */
+  'POST /operator/accounts': {
+    body: AccountCreate
+    reply: OperatedAccount
+  }
+  /** Get an account */
+  'GET /operator/accounts/{account_id}': {
+    path: {
+      /** Id of the account, a UUID */
+      account_id: string
+    }
+    reply: OperatedAccount
+  }
+  /** Set limits of an account */
+  'POST /operator/accounts/{account_id}/limits': {
+    path: {
+      /** Id of the account, a UUID */
+      account_id: string
+    }
+    body: LimitChange
+    reply: OperatedAccount
+  }
+  /** Create a link that signs the owner of an account in */
+  'POST /operator/accounts/{account_id}/login': {
+    path: {
+      /** Id of the account, a UUID */
+      account_id: string
+    }
+    reply: LoginLink
   }
   /** Suspend an account */
   'POST /operator/accounts/{account_id}/suspend': {
@@ -3710,10 +3794,12 @@ export interface Routes {
 /** The values of a BerthError's code; a newer service may have more. */
 export type ErrorCode =
   | 'access_denied'
+  | 'account_exists'
   | 'account_in_use'
   | 'account_not_found'
   | 'account_status_conflict'
   | 'account_suspended'
+  | 'account_token_required'
   | 'address_in_use'
   | 'address_not_allowed'
   | 'address_not_found'
@@ -3757,6 +3843,7 @@ export type ErrorCode =
   | 'operation_not_found'
   | 'operator_required'
   | 'origin_not_allowed'
+  | 'owner_unclear'
   | 'passkey_limit_reached'
   | 'passkey_not_found'
   | 'passkey_refused'

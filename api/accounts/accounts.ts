@@ -13,12 +13,12 @@ import { projectView } from './view.ts'
 
 /**
  * Creates an account with its default project.
- * @returns the account's id, or null if the e-mail address is taken
+ * @returns the account's id, or null if the e-mail address or the external id is taken
  */
 export async function createAccount(
   db: Queries,
   clock: Clock,
-  account: { email: string; name: string },
+  account: { email: string; name: string; externalId?: string | undefined },
 ): Promise<string | null> {
   const accountId = uuid()
   const projectId = uuid()
@@ -29,6 +29,7 @@ export async function createAccount(
       .values({
         account_id: accountId,
         email: account.email,
+        external_id: account.externalId ?? null,
         name: account.name,
         status: 'active',
         status_reason: null,
@@ -42,7 +43,7 @@ export async function createAccount(
         is_smtp_open: 0,
         created_at: now,
       })
-      .onConflict((conflict) => conflict.column('email').doNothing())
+      .onConflict((conflict) => conflict.doNothing())
       .executeTakeFirst()
     if (!inserted.numInsertedOrUpdatedRows) return null
     const project = {
@@ -73,6 +74,10 @@ export async function findAccount(db: Queries, accountId: string): Promise<Accou
 
 export async function isAccount(db: Queries, accountId: string): Promise<boolean> {
   return (await byId.first(db, { accountId })) !== undefined
+}
+
+export function findAccountByExternalId(db: Queries, externalId: string) {
+  return db.selectFrom('accounts').selectAll().where('external_id', '=', externalId).executeTakeFirst()
 }
 
 export function findAccountByEmail(db: Queries, email: string) {
@@ -118,13 +123,22 @@ export function listAccounts(db: Queries) {
  */
 export function searchAccounts(
   db: Queries,
-  { search = '', status }: { search?: string | undefined; status?: AccountTable['status'] | undefined },
+  {
+    search = '',
+    status,
+    external_id,
+  }: {
+    search?: string | undefined
+    status?: AccountTable['status'] | undefined
+    external_id?: string | undefined
+  },
   page: Page,
 ) {
   const wanted = search.trim().toLowerCase()
   const part = `%${wanted.replace(/[\\%_]/g, String.raw`\$&`)}%`
   let matching = db.selectFrom('accounts').selectAll()
   if (status) matching = matching.where('status', '=', status)
+  if (external_id !== undefined) matching = matching.where('external_id', '=', external_id)
   if (wanted)
     matching = matching.where((eb) =>
       eb.or([eb('account_id', '=', wanted), sql<boolean>`lower(email) LIKE ${part} ESCAPE '\\'`]),

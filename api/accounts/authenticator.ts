@@ -5,6 +5,7 @@ import { type Actor, CredentialRefused, type Whose } from '../http/contract/auth
 import { ApiError, httpProblems } from '../http/contract/problem.ts'
 import { tokenRevoked } from './revocation.ts'
 import { standingOf } from './status.ts'
+import type { TokenTable } from './tables.ts'
 import { hashToken, isToken } from './token-value.ts'
 import { findToken, noteUse, tokenByHash, validTokens } from './tokens.ts'
 import { cidrsOf } from './view.ts'
@@ -13,43 +14,62 @@ import { cidrsOf } from './view.ts'
 export const USE_IS_NOTED_EVERY = 60_000
 
 /**
- * Returns the caller that an Authorization header identifies, if its token may be used from that address.
- * @throws ApiError missing_token, invalid_token, token_expired, token_revoked, address_not_allowed
+ * Reads the token of an Authorization header.
+ * @throws ApiError missing_token, invalid_token
+ */
+export function readAuthorization(authorization: string | undefined): string {
+  if (!authorization)
+    throw new ApiError(httpProblems.missing_token, 'Send a token: Authorization: Bearer berth_…, or sign in.')
+  const token = /^bearer +(\S+)$/i.exec(authorization.trim())?.[1]
+  if (!token)
+    throw new ApiError(
+      httpProblems.invalid_token,
+      'The Authorization header has the wrong form. It must be the word Bearer, a space and the token: Bearer berth_…',
+    )
+  if (!isToken(token))
+    throw new ApiError(
+      httpProblems.invalid_token,
+      'The token is mistyped or incomplete. Copy all of it: berth_ and 49 letters and digits.',
+    )
+  return token
+}
+
+/**
+ * Checks that a token is still valid, and may be used from an address.
+ * @throws ApiError invalid_token, token_revoked, token_expired, address_not_allowed
+ */
+export function requireValid<Row extends Pick<TokenTable, 'revoked_at' | 'expires_at' | 'cidrs'>>(
+  row: Row | undefined,
+  { now, address, whose }: { now: number; address: string; whose: (row: Row) => Whose },
+): Row {
+  if (!row) throw new ApiError(httpProblems.invalid_token, 'Unknown token. Create a new one.')
+  if (row.revoked_at !== null) throw tokenRevoked(whose(row))
+  if (row.expires_at !== null && row.expires_at <= now)
+    throw new CredentialRefused(
+      httpProblems.token_expired,
+      'The token has expired. Create a new one.',
+      whose(row),
+    )
+  const cidrs = cidrsOf(row)
+  if (cidrs.length > 0 && !isWithin(address, cidrs)) throw fromElsewhere(address, whose(row))
+  return row
+}
+
+/**
+ * Returns the caller that a token identifies, if it may be used from that address.
+ * @throws ApiError invalid_token, token_expired, token_revoked, address_not_allowed
  */
 export function authenticator(
   db: Database,
   clock: Clock,
-): (authorization: string | undefined, address: string) => Promise<Actor> {
-  return async (authorization, address) => {
-    if (!authorization)
-      throw new ApiError(
-        httpProblems.missing_token,
-        'Send a token: Authorization: Bearer berth_…, or sign in.',
-      )
-    const token = /^bearer +(\S+)$/i.exec(authorization.trim())?.[1]
-    if (!token)
-      throw new ApiError(
-        httpProblems.invalid_token,
-        'The Authorization header has the wrong form. It must be the word Bearer, a space and the token: Bearer berth_…',
-      )
-    if (!isToken(token))
-      throw new ApiError(
-        httpProblems.invalid_token,
-        'The token is mistyped or incomplete. Copy all of its 55 characters, from berth_ on.',
-      )
-    const row = await tokenByHash.first(db, { hash: hashToken(token) })
+): (token: string, address: string) => Promise<Actor> {
+  return async (token, address) => {
     const now = clock.now()
-    if (!row) throw new ApiError(httpProblems.invalid_token, 'Unknown token. Create a new one.')
-    const whose = { accountId: row.account_id, tokenId: row.token_id, personId: null }
-    if (row.revoked_at !== null) throw tokenRevoked(whose)
-    if (row.expires_at !== null && row.expires_at <= now)
-      throw new CredentialRefused(
-        httpProblems.token_expired,
-        'The token has expired. Create a new one.',
-        whose,
-      )
-    const cidrs = cidrsOf(row)
-    if (cidrs.length > 0 && !isWithin(address, cidrs)) throw fromElsewhere(address, whose)
+    const row = requireValid(await tokenByHash.first(db, { hash: hashToken(token) }), {
+      now,
+      address,
+      whose: ({ account_id, token_id }) => ({ accountId: account_id, tokenId: token_id, personId: null }),
+    })
     if ((row.last_used_at ?? 0) <= now - USE_IS_NOTED_EVERY)
       // The time is informational: if it can't be written, for example on a full disk, requests still succeed.
       await noteUse(db, row.token_id, now).catch(() => {})

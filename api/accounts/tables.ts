@@ -10,6 +10,8 @@ declare module '../database/schema.ts' {
 export interface AccountTable {
   account_id: string
   email: string
+  /** The operator's own id of the account; null if they gave none. */
+  external_id: string | null
   name: string
   status: 'active' | 'suspended' | 'closed'
   /** Why and since when it has its status; null if it never changed, or changed before this was kept. */

@@ -1,17 +1,20 @@
 import { hash, randomBytes } from 'node:crypto'
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-const TOKEN = /^berth_([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/
+const TOKEN = /^(berth|berthop)_([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/
 
-/** A new token: `berth_`, 43 characters of base62 that carry 256 bits, 6 of checksum. */
-export function generateToken(): string {
+/** The first part of a token: of an account, or of the operator. */
+type Prefix = 'berth' | 'berthop'
+
+/** A new token: its prefix and `_`, 43 characters of base62 that carry 256 bits, 6 of checksum. */
+export function generateToken(prefix: Prefix = 'berth'): string {
   const secret = toBase62(BigInt(`0x${randomBytes(32).toString('hex')}`), 43)
-  return `berth_${secret}${checksum(secret)}`
+  return `${prefix}_${secret}${checksum(prefix, secret)}`
 }
 
 /** Allows leak scanners, and the service, to recognize a token without querying the database. */
-function checksum(secret: string): string {
-  const digest = hash('sha256', `berth_${secret}`)
+function checksum(prefix: string, secret: string): string {
+  const digest = hash('sha256', `${prefix}_${secret}`)
   return toBase62(BigInt(`0x${digest.slice(0, 8)}`), 6)
 }
 
@@ -23,8 +26,13 @@ function toBase62(value: bigint, length: number): string {
 
 /** True if a text has the form of a token, with a correct checksum. */
 export function isToken(text: string): boolean {
-  const [, secret, sum] = TOKEN.exec(text) ?? []
-  return secret !== undefined && sum === checksum(secret)
+  const [, prefix, secret, sum] = TOKEN.exec(text) ?? []
+  return prefix !== undefined && secret !== undefined && sum === checksum(prefix, secret)
+}
+
+/** True if a text looks like an operator's token, complete or not. */
+export function isForOperator(text: string): boolean {
+  return text.startsWith('berthop_')
 }
 
 export function hashToken(token: string): string {

@@ -21,7 +21,7 @@ export function logCommand(command: Command, outcome: 'succeeded' | 'failed'): v
     event: 'operator_command',
     command: nameOf(command),
     // Tokens are left out: a token can be revoked by its value.
-    arguments: command.args.map((word) => word.replace(/berth_.*/s, 'berth_…').slice(0, 200)),
+    arguments: command.args.map((word) => word.replace(/(berth|berthop)_.*/s, '$1_…').slice(0, 200)),
     operator: operatorName().slice(0, 64),
     outcome,
   }

@@ -36,7 +36,7 @@ export function tokenCommands(config: ReadConfig): Command {
       if (options.days !== undefined && !/^[1-9]\d{0,4}$/.test(options.days))
         throw new ConfigError('--days must be a whole number, at least 1.')
       const expiresAt = options.days === undefined ? null : clock.now() + Number(options.days) * 24 * 3600_000
-      const cidrs = readOption(options.cidr)
+      const cidrs = readRanges(options.cidr)
       await withDatabase(config(), 'token create', async (db) => {
         const { account_id } = await accountByNameOrId(db, given)
         const { tokenId, value } = await createToken(db, clock, {
@@ -73,8 +73,8 @@ interface CreateOptions {
   cidr: string[]
 }
 
-/** @throws ConfigError */
-function readOption(given: readonly string[]): string[] {
+/** Reads the values of --cidr. @throws ConfigError */
+export function readRanges(given: readonly string[]): string[] {
   try {
     return readCidrs(given)
   } catch (error) {

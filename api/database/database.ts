@@ -48,6 +48,7 @@ import * as keyOwners from './migrations/0038-key-owners.ts'
 import * as passkeyCounters from './migrations/0039-passkey-counters.ts'
 import * as standing from './migrations/0040-standing.ts'
 import * as endedPorts from './migrations/0041-ended-ports.ts'
+import * as operatorTokens from './migrations/0042-operator-tokens.ts'
 import { PostgresConnection, Unchanged, Unreachable } from './postgres-connection.ts'
 import type { Schema } from './schema.ts'
 
@@ -101,6 +102,7 @@ export const migrations: Record<string, Migration> = {
   '0039-passkey-counters': passkeyCounters,
   '0040-standing': standing,
   '0041-ended-ports': endedPorts,
+  '0042-operator-tokens': operatorTokens,
 }
 
 /** Runs a function in the given transaction, or in a new one. */

@@ -1,4 +1,12 @@
-import { changeStatus, findAccount, searchAccounts } from '../accounts/accounts.ts'
+import {
+  changeQuotas,
+  changeStatus,
+  createAccount,
+  findAccount,
+  findAccountByEmail,
+  findAccountByExternalId,
+  searchAccounts,
+} from '../accounts/accounts.ts'
 import { refuseClosed } from '../accounts/status.ts'
 import type { AccountTable } from '../accounts/tables.ts'
 import { ledgersOf, post, ReferenceTaken } from '../billing/ledger.ts'
@@ -11,7 +19,8 @@ import { ApiError } from '../http/contract/problem.ts'
 import type { Remember } from '../http/contract/route.ts'
 import { currentOrigin, onBehalfOf } from '../http/limits/origin.ts'
 import { formatMoney, parseMoney } from '../money.ts'
-import { type Credit, type OperatedAccount, operatorProblems } from './schema.ts'
+import { canonicalEmail } from '../people/person/people.ts'
+import { type AccountCreate, type Credit, type OperatedAccount, operatorProblems } from './schema.ts'
 
 interface Place {
   db: Database
@@ -37,6 +46,7 @@ async function viewsOf(db: Database, rows: readonly AccountTable[]): Promise<Ope
     return {
       account_id: row.account_id,
       email: row.email,
+      external_id: row.external_id,
       name: row.name,
       status: row.status,
       status_reason: row.status_reason,
@@ -56,8 +66,49 @@ export async function showAccount({ db }: Place, accountId: string): Promise<Ope
   return view
 }
 
+/**
+ * Creates an account for a customer. The person who signs up with its address later is its owner.
+ * @returns the account, and whether it is new: a repeat with the same address and external id returns the first one
+ * @throws ApiError account_exists
+ */
+export async function openAccount(
+  place: Place,
+  { email: given, name, external_id: externalId }: AccountCreate,
+): Promise<{ account: OperatedAccount; isNew: boolean }> {
+  const { db, clock } = place
+  const email = canonicalEmail(given)
+  const accountId = await asOperator(() =>
+    createAccount(db, clock, { email, name: name || email, externalId }),
+  )
+  if (accountId) return { account: await showAccount(place, accountId), isNew: true }
+  const [byEmail, byExternalId] = await Promise.all([
+    findAccountByEmail(db, email),
+    externalId === undefined ? undefined : findAccountByExternalId(db, externalId),
+  ])
+  if (byEmail && byEmail.external_id === (externalId ?? null))
+    return { account: await showAccount(place, byEmail.account_id), isNew: false }
+  const taken = byExternalId
+    ? `The external id ${externalId} is that of account ${byExternalId.account_id}.`
+    : `Account ${byEmail?.account_id} has this address, and ${byEmail?.external_id ? 'another' : 'no'} external id.`
+  throw new ApiError(operatorProblems.account_exists, `Nothing was created. ${taken}`)
+}
+
+/** Sets limits of an account; null returns one to the default. */
+export async function setLimits(
+  place: Place,
+  accountId: string,
+  change: { limits: Readonly<Record<string, number | null | undefined>>; reason: string },
+): Promise<OperatedAccount> {
+  const { limits, reason } = change
+  const given = Object.entries(limits).flatMap(([name, limit]) =>
+    limit === undefined ? [] : [[name, limit]],
+  )
+  await asOperator(() => changeQuotas(place, accountId, { change: Object.fromEntries(given), reason }))
+  return showAccount(place, accountId)
+}
+
 /** The audit log names the operator to the customer, but not their address. */
-function asOperator<Result>(run: () => Promise<Result>): Promise<Result> {
+export function asOperator<Result>(run: () => Promise<Result>): Promise<Result> {
   const origin = currentOrigin()
   return origin ? onBehalfOf({ ...origin, address: null }, run) : run()
 }

@@ -11,11 +11,15 @@ import { type Route, route } from '../http/contract/route.ts'
 import { operationsOfAll } from '../operations/operations.ts'
 import type { OperationSchemas } from '../operations/schema.ts'
 import { operationView } from '../operations/view.ts'
-import { addCredit, listAccounts, setStatus, showAccount } from './accounts.ts'
+import { addCredit, listAccounts, openAccount, setLimits, setStatus, showAccount } from './accounts.ts'
 import { imagesByPool, roomByZone } from './hosts.ts'
+import { createLogin } from './login.ts'
 import {
+  AccountCreate,
   AccountQuery,
   Credit,
+  LoginLink,
+  limitChange,
   OperatedAccount,
   OperatedImage,
   OperatedOperationQuery,
@@ -26,7 +30,6 @@ import {
 } from './schema.ts'
 
 const tag = 'Operator'
-const scope = 'operator'
 
 export interface OperatorOptions {
   db: Database
@@ -36,12 +39,16 @@ export interface OperatorOptions {
   operationSchemas: OperationSchemas
   /** The quotas of all features. */
   quotas: readonly Quota[]
+  /** The address of the console. */
+  siteUrl: () => string
 }
 
 /** Operators' views of all accounts, and their actions on one. */
 export function operatorRoutes(options: OperatorOptions): Route[] {
   return [
     accountsRoute(options),
+    ...accountRoutes(options),
+    loginRoute(options),
     ...statusRoutes(options),
     creditRoute(options),
     ...hostRoutes(options),
@@ -54,7 +61,7 @@ function accountsRoute(options: OperatorOptions): Route {
     id: 'listOperatedAccounts',
     method: 'GET',
     path: '/operator/accounts',
-    scope,
+    scope: 'operator:read',
     tag,
     summary: 'List the accounts of the installation',
     description:
@@ -67,6 +74,80 @@ function accountsRoute(options: OperatorOptions): Route {
         (page) => listAccounts(options, call.query, page),
         (account) => account,
       ),
+  })
+}
+
+function accountRoutes(options: OperatorOptions): Route[] {
+  return [
+    route({
+      id: 'createOperatedAccount',
+      method: 'POST',
+      path: '/operator/accounts',
+      scope: 'operator:write',
+      tag,
+      summary: 'Create an account for a customer',
+      description:
+        'The person who signs up with its address later becomes its owner; `POST /operator/accounts/{account_id}/login` needs no sign-up. A repeat with the same address and external id returns the first account with 200.',
+      body: AccountCreate,
+      reply: { 201: OperatedAccount, 200: OperatedAccount },
+      errors: [operatorProblems.account_exists],
+      isRepeatable: true,
+      run: async ({ body, setStatus }) => {
+        const { account, isNew } = await openAccount(options, body)
+        setStatus(isNew ? 201 : 200)
+        return account
+      },
+    }),
+    route({
+      id: 'getOperatedAccount',
+      method: 'GET',
+      path: '/operator/accounts/:account_id',
+      scope: 'operator:read',
+      tag,
+      summary: 'Get an account',
+      description:
+        'The account with balance, payments and status. Find it by the id of your own with `GET /operator/accounts?external_id=`.',
+      params: { account_id: operatorProblems.account_not_found },
+      load: onAccount(options).load,
+      reply: { 200: OperatedAccount },
+      run: ({ params: { account_id } }) => showAccount(options, account_id),
+    }),
+    route({
+      id: 'setAccountLimits',
+      method: 'POST',
+      path: '/operator/accounts/:account_id/limits',
+      scope: 'operator:write',
+      tag,
+      summary: 'Set limits of an account',
+      description: `Limits that are not named stay as they are; null returns one to the default. What the account has already stays, even above a new limit. ${AUDITED}`,
+      ...onAccount(options),
+      body: limitChange(options.quotas),
+      reply: { 200: OperatedAccount },
+      run: ({ params: { account_id }, body }) => setLimits(options, account_id, body),
+    }),
+  ]
+}
+
+function loginRoute(options: OperatorOptions): Route {
+  return route({
+    id: 'createLogin',
+    method: 'POST',
+    path: '/operator/accounts/:account_id/login',
+    scope: 'operator:write',
+    tag,
+    summary: 'Create a link that signs the owner of an account in',
+    description:
+      'The link is good once, for 5 minutes, and revokes earlier ones. Send the customer there from a page of yours, where they have proven that the e-mail address is theirs. A second factor is asked for as ever. The audit of the account names the operator.',
+    params: { account_id: operatorProblems.account_not_found },
+    load: onAccount(options).load,
+    reply: { 201: LoginLink },
+    errors: [operatorProblems.account_status_conflict, operatorProblems.owner_unclear],
+    isRepeatable: true,
+    run: async ({ params: { account_id }, report }) => {
+      const { personId, ...link } = await createLogin(options, account_id)
+      report({ event: 'login_link_created', objectId: personId })
+      return link
+    },
   })
 }
 
@@ -90,7 +171,7 @@ function statusRoutes(options: OperatorOptions): Route[] {
       id: 'suspendAccount',
       method: 'POST',
       path: '/operator/accounts/:account_id/suspend',
-      scope,
+      scope: 'operator:write',
       tag,
       summary: 'Suspend an account',
       description: `Within 5 seconds its servers are stopped, and it can only read, stop and delete. ${AUDITED}`,
@@ -107,7 +188,7 @@ function statusRoutes(options: OperatorOptions): Route[] {
       id: 'resumeAccount',
       method: 'POST',
       path: '/operator/accounts/:account_id/resume',
-      scope,
+      scope: 'operator:write',
       tag,
       summary: 'Resume a suspended account',
       description: `Within 5 seconds the servers that its suspension stopped are started, if the balance allows. ${AUDITED}`,
@@ -128,7 +209,7 @@ function creditRoute(options: OperatorOptions): Route {
     id: 'creditAccount',
     method: 'POST',
     path: '/operator/accounts/:account_id/credit',
-    scope,
+    scope: 'operator:money',
     tag,
     summary: 'Credit the balance of an account',
     description: `Adds a payment or a gift to the ledger, once for each reference of the installation: a repeat returns the same reply and changes nothing. A closed account gets nothing. ${AUDITED}`,
@@ -149,7 +230,7 @@ function hostRoutes(options: OperatorOptions): Route[] {
       id: 'listZoneRoom',
       method: 'GET',
       path: '/operator/capacity',
-      scope,
+      scope: 'operator:read',
       tag,
       summary: 'List the capacity of each zone, and how much of it is sold',
       description:
@@ -161,7 +242,7 @@ function hostRoutes(options: OperatorOptions): Route[] {
       id: 'listImages',
       method: 'GET',
       path: '/operator/images',
-      scope,
+      scope: 'operator:read',
       tag,
       summary: 'List the images of the templates, with their progress',
       description:
@@ -177,7 +258,7 @@ function operationsRoute({ db, operationSchemas }: OperatorOptions): Route {
     id: 'listOperatedOperations',
     method: 'GET',
     path: '/operator/operations',
-    scope,
+    scope: 'operator:read',
     tag,
     summary: 'List the operations of all accounts that are in progress or failed',
     description:

@@ -1,13 +1,17 @@
 import Type, { type Static } from 'typebox'
 import { defaultModule } from '../drivers/modules/modules.ts'
+import type { Quota } from '../feature.ts'
 import { CreatedAt, money, nullable, timestamp, uuid } from '../http/contract/fields.ts'
 import { pagingQuery } from '../http/contract/paging.ts'
 import { defineProblems } from '../http/contract/problem.ts'
 import type { OperationSchemas } from '../operations/schema.ts'
+import { EmailAddress } from '../people/person/schema.ts'
 
 export const operatorProblems = defineProblems({
   account_not_found: { status: 404, title: 'No such account' },
   account_status_conflict: { status: 409, title: 'The status of the account does not allow this' },
+  account_exists: { status: 409, title: 'There is an account with this address or external id' },
+  owner_unclear: { status: 409, title: 'No person can be signed in as the owner' },
   reference_taken: { status: 409, title: 'The reference was used for another amount or account' },
 })
 
@@ -20,6 +24,9 @@ export const OperatedAccount = Type.Object(
     email: Type.String({
       description: 'Contact address of the account',
       examples: ['ann@example.com'],
+    }),
+    external_id: nullable(Type.String({ examples: ['shop-1042'] }), {
+      description: "The operator's own id of the account; null if they gave none",
     }),
     name: Type.String({ description: 'Name of the customer', examples: ['Ann'] }),
     status: Status,
@@ -43,6 +50,15 @@ export const OperatedAccount = Type.Object(
 )
 export type OperatedAccount = Static<typeof OperatedAccount>
 
+const ExternalId = Type.String({
+  minLength: 1,
+  maxLength: 100,
+  pattern: String.raw`^[\x21-\x7e]+$`,
+  description: "The operator's own id of the account, unique in the installation, without spaces",
+  examples: ['shop-1042'],
+  errorMessage: 'must be letters, digits and signs, without spaces.',
+})
+
 export const AccountQuery = Type.Object({
   ...pagingQuery,
   search: Type.Optional(
@@ -53,7 +69,58 @@ export const AccountQuery = Type.Object({
     }),
   ),
   status: Type.Optional(Status),
+  external_id: Type.Optional(ExternalId),
 })
+
+const CustomerName = Type.String({
+  maxLength: 100,
+  pattern: String.raw`^[^\p{C}]*$`,
+  description: 'Name of the customer (default: the e-mail address)',
+  examples: ['Ann'],
+  errorMessage: 'must not contain control characters.',
+})
+
+export const AccountCreate = Type.Object(
+  {
+    email: EmailAddress,
+    name: Type.Optional(CustomerName),
+    external_id: Type.Optional(ExternalId),
+  },
+  { title: 'AccountCreate', description: 'A new account for a customer' },
+)
+export type AccountCreate = Static<typeof AccountCreate>
+
+/** Limits of an account that an operator sets, by the name of the quota. */
+export function limitChange(quotas: readonly Quota[]) {
+  const limit = ({ description, limit }: Quota) =>
+    Type.Optional(
+      nullable(Type.Integer({ minimum: 0, maximum: 999_999_999 }), {
+        description: `${description}; null for the default`,
+        examples: [limit],
+      }),
+    )
+  return Type.Object(
+    {
+      limits: Type.Object(Object.fromEntries(quotas.map((quota) => [quota.name, limit(quota)])), {
+        description: 'The limits to set; others stay',
+        minProperties: 1,
+      }),
+      reason: Reason,
+    },
+    { title: 'LimitChange', description: 'Limits of an account that differ from the defaults' },
+  )
+}
+
+export const LoginLink = Type.Object(
+  {
+    url: Type.String({
+      description: 'Address in the console that signs the owner in, once',
+      examples: ['https://cloud.example.com/sign-in#Yb1xmQ'],
+    }),
+    expires_at: timestamp('When the link expires'),
+  },
+  { title: 'LoginLink', description: 'A link that signs the owner of an account in' },
+)
 
 const Reason = Type.String({
   minLength: 1,

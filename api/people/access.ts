@@ -1,5 +1,10 @@
 import { findAccount } from '../accounts/accounts.ts'
-import { authenticator, isUsableFrom, USE_IS_NOTED_EVERY } from '../accounts/authenticator.ts'
+import {
+  authenticator,
+  isUsableFrom,
+  readAuthorization,
+  USE_IS_NOTED_EVERY,
+} from '../accounts/authenticator.ts'
 import { standingOf } from '../accounts/status.ts'
 import { validTokens } from '../accounts/tokens.ts'
 import type { Clock } from '../clock.ts'
@@ -9,6 +14,7 @@ import {
   type Caller,
   type Credential,
   notAMember,
+  type OperatorToken,
   roleScopes,
   type SignedIn,
 } from '../http/contract/auth.ts'
@@ -23,14 +29,23 @@ import { isTwoFactorOn } from './two-factor/enrollment.ts'
 
 /**
  * Finds the caller of a request by its token, or else by its session.
+ * @param byOperatorToken returns the operator's token with a value; null if it is not the value of one
  * @throws ApiError 401, or 403 for a token that may not be used from the address
  */
-export function callerFinder(db: Database, clock: Clock): (credentials: Credentials) => Promise<Caller> {
+export function callerFinder(
+  db: Database,
+  clock: Clock,
+  byOperatorToken: (value: string, address: string) => Promise<OperatorToken | null>,
+): (credentials: Credentials) => Promise<Caller> {
   const byToken = authenticator(db, clock)
   return async ({ authorization, cookie, accountId, address, isSecure }) => {
     const secret = authorization === undefined ? readCookie(cookie, isSecure) : null
-    if (secret === null)
-      return { actor: await byToken(authorization, address), signedIn: null, refusal: null }
+    if (secret === null) {
+      const token = readAuthorization(authorization)
+      const operator = await byOperatorToken(token, address)
+      if (operator) return { actor: null, signedIn: null, operator, refusal: accountTokenRequired() }
+      return { actor: await byToken(token, address), signedIn: null, operator: null, refusal: null }
+    }
     const session = await sessionByHash.first(db, { hash: hashSecret(secret) })
     const now = clock.now()
     if (!session || !isLive(session, now)) throw sessionEnded(session?.person_id ?? null)
@@ -43,13 +58,20 @@ export function callerFinder(db: Database, clock: Clock): (credentials: Credenti
 }
 
 async function inAccount(db: Database, signedIn: SignedIn, accountId: string | null): Promise<Caller> {
-  if (accountId === null) return { actor: null, signedIn, refusal: noAccount() }
+  if (accountId === null) return { actor: null, signedIn, operator: null, refusal: noAccount() }
   const member = await membership.first(db, { accountId, personId: signedIn.personId })
-  if (!member) return { actor: null, signedIn, refusal: notAMember() }
+  if (!member) return { actor: null, signedIn, operator: null, refusal: notAMember() }
   const standing = standingOf(await findAccount(db, accountId))
   const person = { ...signedIn, accountId, memberId: member.member_id, role: member.role }
   const actor = { accountId, ...standing, tokenId: null, person, scopes: roleScopes[member.role] }
-  return { actor, signedIn: person, refusal: null }
+  return { actor, signedIn: person, operator: null, refusal: null }
+}
+
+function accountTokenRequired(): ApiError {
+  return new ApiError(
+    httpProblems.account_token_required,
+    "An operator's token opens /v1/operator alone. Send a token of the account here.",
+  )
 }
 
 function noAccount(): ApiError {

@@ -14,6 +14,7 @@ import { mountPages } from '../http/server/pages.ts'
 import type { SecurityLog } from '../http/server/security-log.ts'
 import { buildHttp } from '../http/server/server.ts'
 import type { SocketRoute } from '../http/server/websocket.ts'
+import { operatorTokens } from '../operator/tokens.ts'
 import { callerFinder, requireOperator } from '../people/access.ts'
 import type { Wired } from './options.ts'
 
@@ -24,7 +25,7 @@ export function answering(
   { sockets, security, turns }: { sockets: readonly SocketRoute[]; security: SecurityLog; turns: Turns },
 ): FastifyInstance {
   const { db, clock, drivers, log, telemetry, rateLimits, trustProxy = [], publicUrl } = options
-  const authenticate = callerFinder(db, clock)
+  const authenticate = callerFinder(db, clock, operatorTokens(db, clock))
   const pages = options.isWorker ? null : (options.pages ?? null)
   const http = buildHttp({
     routes: options.isWorker ? [] : routes,

@@ -11,6 +11,36 @@ import { listening } from './harness/child.ts'
 const TIMEOUT_MS = 900_000
 
 test(
+  'an operator makes a token for a shop, which opens the operator’s routes until it is revoked',
+  async () => {
+    const data = folder()
+    const service = await serve(data)
+    const env = { BERTH_DATA: data, SUDO_USER: 'alice' }
+    const token = (...words: string[]) => run(['operator', 'token', ...words], env)
+    const bounds = ['--scope', 'operator:read', '--cidr', '127.0.0.1']
+    const made = await token('create', 'shop', ...bounds, '--days', '7')
+    expect(made.stderr).toContain('with operator:read, for 7 days. It is shown only once:')
+    const secret = made.stdout.trim()
+    const ask = async (path: string) =>
+      (await service.send('GET', path, undefined, { authorization: `Bearer ${secret}` })).status
+    expect([await ask('/operator/accounts'), await ask('/servers')]).toEqual([200, 403])
+    expect((await token('list')).stdout).toMatch(/ shop +operator:read +127.0.0.1\/32 +alice /)
+    for (const wrong of [
+      ['no-address', '--scope', 'operator:read'],
+      ['no-scope', '--cidr', '127.0.0.1'],
+      ['other', '--scope', 'read', '--cidr', '127.0.0.1'],
+      ['a name', ...bounds],
+      ['for-ever', ...bounds, '--days', '0'],
+    ])
+      expect([wrong, (await token('create', ...wrong)).code]).toEqual([wrong, 2])
+    expect((await token('revoke', 'shop')).stdout).toBe('Revoked.\n')
+    expect(await ask('/operator/accounts')).toBe(401)
+    expect((await token('revoke', 'shop')).stderr).toContain('berthd operator token list')
+  },
+  TIMEOUT_MS,
+)
+
+test(
   'an operator finds the server of a port, and stops, starts and deletes it while the service runs',
   async () => {
     const data = folder()

@@ -27,6 +27,17 @@ export const roleScopes = {
 export type Role = keyof typeof roleScopes
 export const roleNames = Object.keys(roleScopes) as Role[] // the keys of a constant table
 
+/** Scopes of operators' tokens. None includes another. */
+export const operatorScopes = ['operator:read', 'operator:write', 'operator:money'] as const
+export type OperatorScope = (typeof operatorScopes)[number]
+
+/** A token of the installation's operator. It belongs to no account, and opens the operator's routes alone. */
+export interface OperatorToken {
+  tokenId: string
+  name: string
+  scopes: readonly string[]
+}
+
 /** A person who has signed in, in one of their sessions. */
 export interface SignedIn {
   personId: string
@@ -74,6 +85,8 @@ export interface Caller {
   actor: Actor | null
   /** Also set if the person is in no account. */
   signedIn: SignedIn | null
+  /** Set if an operator's token was sent. */
+  operator: OperatorToken | null
   /** The reason why there is no actor. */
   refusal: unknown
 }
@@ -88,11 +101,12 @@ export interface Whose {
 export function whoseIs(
   actor: Pick<Actor, 'accountId' | 'tokenId'> | null,
   signedIn: SignedIn | null,
+  operator: OperatorToken | null = null,
 ): Whose | null {
-  if (!actor && !signedIn) return null
+  if (!actor && !signedIn && !operator) return null
   return {
     accountId: actor?.accountId ?? null,
-    tokenId: actor?.tokenId ?? null,
+    tokenId: actor?.tokenId ?? operator?.tokenId ?? null,
     personId: signedIn?.personId ?? null,
   }
 }
@@ -126,6 +140,15 @@ export function insufficientScope(
     required_scope: scope,
     accepted_scopes: accepted,
   })
+}
+
+/** The error for an operator's token without the scope. */
+export function insufficientOperatorScope(scope: OperatorScope): ApiError {
+  return new ApiError(
+    httpProblems.insufficient_scope,
+    `This requires an operator's token with the scope ${scope}: berthd operator token create`,
+    { required_scope: scope, accepted_scopes: [scope] },
+  )
 }
 
 /** The error for an account that the person is not a member of. */

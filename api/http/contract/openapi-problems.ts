@@ -2,7 +2,7 @@ import Type, { type TObject } from 'typebox'
 import { type Components, exampleOf, type Json, plain } from './components.ts'
 import { ApiError, httpProblems, Problem, type ProblemType } from './problem.ts'
 import { header, headers, refs } from './reply-headers.ts'
-import { acceptedBy, audienceOf, PREFIX, type Route, takesKey } from './route.ts'
+import { acceptedBy, audienceOf, isForOperators, PREFIX, type Route, takesKey } from './route.ts'
 
 /** Errors that every route can reply with. */
 const EVERYWHERE = [
@@ -13,15 +13,24 @@ const EVERYWHERE = [
   httpProblems.backend_unavailable,
 ]
 const OF_PERSON = [httpProblems.missing_token, httpProblems.session_ended, httpProblems.person_required]
-const OF_OPERATOR = [...OF_PERSON, httpProblems.operator_required, httpProblems.two_factor_required]
-const OF_ACCOUNT = [
+const OF_TOKEN = [
   httpProblems.missing_token,
   httpProblems.invalid_token,
   httpProblems.token_expired,
   httpProblems.token_revoked,
-  httpProblems.session_ended,
   httpProblems.address_not_allowed,
   httpProblems.insufficient_scope,
+]
+const OF_OPERATOR = [
+  ...OF_TOKEN,
+  ...OF_PERSON,
+  httpProblems.operator_required,
+  httpProblems.two_factor_required,
+]
+const OF_ACCOUNT = [
+  ...OF_TOKEN,
+  httpProblems.session_ended,
+  httpProblems.account_token_required,
   httpProblems.no_account,
   httpProblems.not_a_member,
 ]
@@ -103,7 +112,10 @@ const pascal = (code: string) => code.replace(/(?:^|_)(\w)/g, (_, letter: string
 /** Members that the example of a problem has on this route alone. */
 function membersOn(route: Route, type: ProblemType): object | undefined {
   if (type === httpProblems.insufficient_scope)
-    return { required_scope: route.scope, accepted_scopes: acceptedBy(route) }
+    return {
+      required_scope: route.scope,
+      accepted_scopes: isForOperators(route.scope) ? [route.scope] : acceptedBy(route),
+    }
   return route.problems?.[type.code]
 }
 

@@ -14,7 +14,15 @@ import { Uuid } from './fields.ts'
 import { firstPage } from './first-page.ts'
 import { failures, problemSchema } from './openapi-problems.ts'
 import { headers, refs } from './reply-headers.ts'
-import { acceptedBy, carriesEtag, PREFIX, type Route, takesIfMatch, takesKey } from './route.ts'
+import {
+  acceptedBy,
+  carriesEtag,
+  isForOperators,
+  PREFIX,
+  type Route,
+  takesIfMatch,
+  takesKey,
+} from './route.ts'
 import { closed } from './validation.ts'
 
 /**
@@ -63,6 +71,13 @@ export function openApi(
           description:
             'A token of the account, with a scope that the operation accepts. Create one in the web console, on the page API tokens, or with `POST /account/tokens`.',
         },
+        operator: {
+          type: 'http',
+          scheme: 'bearer',
+          bearerFormat: 'berthop_…',
+          description:
+            "A token of the installation's operator, for `/operator/…` alone. It is created on the machine of the service, with `berthd operator token create`.",
+        },
         session: {
           type: 'apiKey',
           in: 'cookie',
@@ -80,27 +95,32 @@ function sorted(byName: Json): Json {
 }
 
 function describeRoute(route: Route, ids: ReadonlyMap<string, unknown>, components: Components): object {
-  const scopes = acceptedBy(route)
   const parameters = [...pathParameters(route, ids), ...queryParameters(route), ...headerParameters(route)]
   return {
     operationId: route.id,
     tags: [route.tag],
     summary: route.summary,
     description: `${route.description}\n\n${requirement(route)}`,
-    security: isForPeople(route) ? [{ session: [] }] : scopes.map((scope) => ({ token: [scope] })),
+    security: securityOf(route),
     parameters: parameters.map((parameter) => sharedParameter(parameter, components)),
     ...(route.body ? { requestBody: requestBody(route.body, components) } : {}),
     responses: { ...successes(route, components), ...failures(route, components) },
   }
 }
 
-const isForPeople = ({ scope }: Route) => scope === 'person' || scope === 'operator'
+const isForPeople = ({ scope }: Route) => scope === 'person'
+
+function securityOf(route: Route): object[] {
+  if (isForPeople(route)) return [{ session: [] }]
+  if (isForOperators(route.scope)) return [{ session: [] }, { operator: [route.scope] }]
+  return acceptedBy(route).map((scope) => ({ token: [scope] }))
+}
 
 function requirement(route: Route): string {
   if (route.scope === 'anybody') return 'Requires neither a token nor a session.'
   if (route.scope === 'person') return 'Requires the session of a person; a token is not accepted.'
-  if (route.scope === 'operator')
-    return "Requires the session of a person with the operator's role and two-factor authentication; a token is not accepted."
+  if (isForOperators(route.scope))
+    return `Requires an operator's token with the scope \`${route.scope}\`, or the session of a person with the operator's role and two-factor authentication.`
   return `Requires the scope ${acceptedBy(route)
     .map((name) => `\`${name}\``)
     .join(' or ')}.`

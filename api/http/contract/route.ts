@@ -1,6 +1,14 @@
 import type { Static, TObject, TSchema } from 'typebox'
 import type { Queries } from '../../database/database.ts'
-import { type Actor, acceptedFor, type Scope, type ScopeName, type SignedIn } from './auth.ts'
+import {
+  type Actor,
+  acceptedFor,
+  type OperatorScope,
+  operatorScopes,
+  type Scope,
+  type ScopeName,
+  type SignedIn,
+} from './auth.ts'
 import { httpProblems, type ProblemType } from './problem.ts'
 
 /** The path under which the API is mounted. */
@@ -9,9 +17,12 @@ export const PREFIX = '/v1'
 /** The kind of thing a request does; the status of its account decides which kinds are allowed. */
 export type Deed = 'read' | 'follow' | 'stop' | 'delete' | 'change'
 
-/** The callers of a route that needs no scope: anybody, any person who has signed in, or an operator. */
-export type Audience = 'anybody' | 'person' | 'operator'
-const AUDIENCES: readonly string[] = ['anybody', 'person', 'operator'] satisfies Audience[]
+/**
+ * The callers of a route that needs no scope of an account: anybody, any person who has signed in, or an operator, by
+ * role or by a token with this scope.
+ */
+export type Audience = 'anybody' | 'person' | OperatorScope
+const AUDIENCES: readonly string[] = ['anybody', 'person', ...operatorScopes] satisfies Audience[]
 
 function isAudience(scope: Scope | Audience): scope is Audience {
   return AUDIENCES.includes(scope)
@@ -72,6 +83,7 @@ type PersonEvent =
   | 'account_suspended'
   | 'account_resumed'
   | 'account_credited'
+  | 'login_link_created'
   | 'signed_in'
   | 'signed_out'
   | 'session_revoked'
@@ -141,8 +153,9 @@ type Repeated<Params extends string, Query extends TObject, Body extends TObject
       recover?: Recover<Params, Query, Body, Loaded>
     }
   | { method: 'POST'; recover?: never; makesNothing: true }
+  | { method: 'POST'; recover?: never; makesNothing?: never; isRepeatable: true }
   // Keys belong to accounts, and these callers have none.
-  | { method: 'POST'; scope: Exclude<Audience, 'operator'>; recover?: never; makesNothing?: never }
+  | { method: 'POST'; scope: Exclude<Audience, OperatorScope>; recover?: never; makesNothing?: never }
   | {
       method: 'POST'
       makesNothing?: never
@@ -171,6 +184,8 @@ export interface Route extends Omit<Described<string, TObject, TObject, unknown>
   recover?: (call: Call<string, unknown, unknown, unknown>, createdId: string) => Promise<unknown>
   /** A POST that only reads, and counts as such. */
   makesNothing?: true
+  /** A POST whose repeat with the same body returns what the first one made, so it takes no Idempotency-Key. */
+  isRepeatable?: true
 }
 
 export function deedOf({ method, deed }: Pick<Route, 'method' | 'deed'>): Deed {
@@ -186,13 +201,19 @@ export function takesIfMatch({ errors }: Pick<Route, 'errors'>): boolean {
   return errors?.includes(httpProblems.precondition_failed) === true
 }
 
-export function audienceOf({ scope }: Pick<Route, 'scope'>): Audience | null {
+export function audienceOf({ scope }: Pick<Route, 'scope'>): 'anybody' | 'person' | 'operator' | null {
+  if (isForOperators(scope)) return 'operator'
   return isAudience(scope) ? scope : null
 }
 
+export function isForOperators(scope: Scope | Audience): scope is OperatorScope {
+  return operatorScopes.some((name) => name === scope)
+}
+
 /** True if its requests can be repeated with an Idempotency-Key. Operators' keys belong to the account in the path. */
-export function takesKey(route: Pick<Route, 'method' | 'scope'>): boolean {
+export function takesKey(route: Pick<Route, 'method' | 'scope' | 'isRepeatable'>): boolean {
   const audience = audienceOf(route)
+  if (route.isRepeatable) return false
   if (route.method === 'DELETE') return audience === null
   return route.method === 'POST' && (audience === null || audience === 'operator')
 }

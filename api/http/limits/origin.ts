@@ -22,10 +22,11 @@ export function addressOf({ ip, socket }: FastifyRequest): string {
   return isIP(ip) === 0 ? (socket.remoteAddress ?? '') : ip
 }
 
-/** The caller whose limits a request counts against: its person, the account of its token, or else its address. */
+/** The caller whose limits a request counts against: its person, the account of its token, the operator's
+ * token, or else its address. */
 export function callerOf(request: FastifyRequest): string {
-  const { signedIn, actor } = request.known ?? {}
-  return signedIn?.personId ?? actor?.accountId ?? networkOf(addressOf(request))
+  const { signedIn, actor, operator } = request.known ?? {}
+  return signedIn?.personId ?? actor?.accountId ?? operator?.tokenId ?? networkOf(addressOf(request))
 }
 
 /** Runs a function on behalf of a caller, to whom its changes are attributed. */

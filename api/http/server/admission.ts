@@ -1,7 +1,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type Actor, type Caller, insufficientScope, type SignedIn } from '../contract/auth.ts'
+import {
+  type Actor,
+  type Caller,
+  insufficientOperatorScope,
+  insufficientScope,
+  type OperatorScope,
+  type SignedIn,
+} from '../contract/auth.ts'
 import { ApiError, httpProblems } from '../contract/problem.ts'
-import { acceptedBy, type Route } from '../contract/route.ts'
+import { acceptedBy, isForOperators, type Route } from '../contract/route.ts'
 import { addressOf, callerOf } from '../limits/origin.ts'
 import type { RateLimiter, Verdict } from '../limits/rate-limit.ts'
 import type { Turns } from '../limits/turns.ts'
@@ -31,7 +38,7 @@ interface Door {
   requireOperator: (signedIn: SignedIn) => Promise<void>
 }
 
-const NOBODY: Caller = { actor: null, signedIn: null, refusal: null }
+const NOBODY: Caller = { actor: null, signedIn: null, operator: null, refusal: null }
 
 /** Identifies the caller and counts the request, before any other check. */
 export async function admit(request: FastifyRequest, reply: FastifyReply, door: Door): Promise<void> {
@@ -52,11 +59,12 @@ export async function admit(request: FastifyRequest, reply: FastifyReply, door: 
   await door.turns.take(callerOf(request))
 }
 
-function countOf(request: FastifyRequest, { actor, signedIn }: Caller): Known['counted'] {
+function countOf(request: FastifyRequest, { actor, signedIn, operator }: Caller): Known['counted'] {
   const { method, headers, routeOptions } = request
   const { isOwn, isRead: isQuestion, accepted } = routeOptions.config
   const own = ownerOf({ actor, signedIn })
   if (isOwn && own) return { policy: 'own', caller: own }
+  if (operator) return { policy: method === 'GET' ? 'reads' : 'writes', caller: operator.tokenId }
   if (!actor) return { policy: 'anonymous', caller: addressOf(request) }
   // To keep a reply for its key is to write.
   const isRead = method === 'GET' || method === 'HEAD' || (isQuestion && !headers['idempotency-key'])
@@ -128,12 +136,17 @@ export async function holdTo(
     refuseForeignPage(request, publicUrl)
     return
   }
-  if (scope === 'person' || scope === 'operator') {
-    const signedIn = signedInOf(knownOf(request))
-    if (scope === 'operator') await requireOperator(signedIn)
+  const known = knownOf(request)
+  if (isForOperators(scope)) {
+    if (known.operator) requireOperatorScope(known.operator, scope)
+    else await requireOperator(signedInOf(known))
     return
   }
-  const actor = actorOf(knownOf(request))
+  if (scope === 'person') {
+    signedInOf(known)
+    return
+  }
+  const actor = actorOf(known)
   const accepted = acceptedBy(route)
   if (holdsOne(actor, accepted)) return
   const { person } = actor
@@ -142,6 +155,10 @@ export async function holdTo(
     ? `This requires ${needed} Your role in this account, ${person.role}, does not have it.`
     : `This requires a token with ${needed}`
   throw insufficientScope(detail, scope, accepted)
+}
+
+function requireOperatorScope({ scopes }: Pick<Actor, 'scopes'>, scope: OperatorScope): void {
+  if (!scopes.includes(scope)) throw insufficientOperatorScope(scope)
 }
 
 function tooMany({ retryAfterSeconds }: Verdict): ApiError {

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { covered, credentialId } from '../contract/auth.ts'
 import { ApiError } from '../contract/problem.ts'
-import type { Call, Route } from '../contract/route.ts'
+import { type Call, isForOperators, type Route } from '../contract/route.ts'
 import { actorOf, type Known, knownOf, signedInOf } from './call.ts'
 import type { Idempotency, KeyOwner, StoredReply } from './idempotency.ts'
 import { prepareProblem, toApiError } from './send-problem.ts'
@@ -26,8 +26,10 @@ export function claimer(idempotency: Idempotency, route: Route) {
 
 function ownerOf({ scope, isOfToken }: Route, known: Known): KeyOwner {
   // The path names the account that the operator changes; operators need not be in one themselves.
-  if (scope === 'operator')
-    return { accountId: known.params.account_id ?? '', rights: [signedInOf(known).personId] }
+  if (isForOperators(scope)) {
+    const right = known.operator?.tokenId ?? signedInOf(known).personId
+    return { accountId: known.params.account_id ?? '', rights: [right] }
+  }
   const actor = actorOf(known)
   return {
     accountId: actor.accountId,

@@ -127,7 +127,7 @@ export class SecurityLog {
       crowd.suppressed += 1
       return false
     }
-    const who = crowd ? networkOf(event.address) : (event.account_id ?? event.person_id)
+    const who = crowd ? networkOf(event.address) : (event.account_id ?? event.person_id ?? event.token_id)
     const own = this.#window(`${event.event} ${event.code} ${who}`, event, now)
     own.last = event
     if (own.lines >= LINES) {
@@ -180,8 +180,8 @@ export class SecurityLog {
 }
 
 /** The crowd of a caller who showed no valid token. The owner of an invalid token, if it is known, did not send it. */
-function crowdOf({ event, account_id, person_id }: SecurityEvent): Crowd | null {
-  if (account_id === null && person_id === null) return 'strangers'
+function crowdOf({ event, account_id, person_id, token_id }: SecurityEvent): Crowd | null {
+  if (account_id === null && person_id === null && token_id === null) return 'strangers'
   return event === 'sign_in_failed' ? 'known' : null
 }
 
@@ -208,7 +208,7 @@ function worstOf(from: Window['from']) {
 }
 
 function callerOf({ known }: FastifyRequest): Whose | null {
-  return known && whoseIs(known.actor, known.signedIn)
+  return known && whoseIs(known.actor, known.signedIn, known.operator)
 }
 
 function originOf(

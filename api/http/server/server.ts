@@ -294,9 +294,10 @@ function loadingOf(known: Known): { readonly actor: Actor; params: Record<string
   }
 }
 
-function originOf(request: FastifyRequest, { id }: Route, { actor, signedIn }: Known): Origin {
+function originOf(request: FastifyRequest, { id }: Route, { actor, signedIn, operator }: Known): Origin {
   return {
-    action: id,
+    // Customers see it in their audit, as they see the operator's commands.
+    action: operator ? `${id}, by the operator's token ${operator.name}` : id,
     requestId: request.id,
     address: addressOf(request),
     tokenId: actor?.tokenId ?? null,

@@ -264,6 +264,18 @@ async function requireAnotherOwner(tx: Queries, member: MemberTable): Promise<vo
   )
 }
 
+/** The owners of an account, oldest membership first. */
+export function listOwners(db: Queries, accountId: string): Promise<PersonTable[]> {
+  return db
+    .selectFrom('people')
+    .innerJoin('members', 'members.person_id', 'people.person_id')
+    .selectAll('people')
+    .where('account_id', '=', accountId)
+    .where('role', '=', 'owner')
+    .orderBy('member_id')
+    .execute()
+}
+
 export async function hasMembers(db: Queries, accountId: string): Promise<boolean> {
   const one = db.selectFrom('members').select('member_id').where('account_id', '=', accountId).limit(1)
   return (await one.executeTakeFirst()) !== undefined

@@ -24,6 +24,7 @@ export async function createLink(
   tx: Queries,
   clock: Clock,
   link: Pick<LinkTable, 'purpose' | 'email' | 'person_id' | 'language'>,
+  livesMs = linkLivesMs[link.purpose],
 ): Promise<string> {
   const now = clock.now()
   const secret = newSecret()
@@ -34,7 +35,7 @@ export async function createLink(
       ...link,
       hash: hashSecret(secret),
       created_at: now,
-      expires_at: now + linkLivesMs[link.purpose],
+      expires_at: now + livesMs,
     })
     .execute()
   return secret

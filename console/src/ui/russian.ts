@@ -9,10 +9,12 @@ const gone = (noun: string, ending: '' | 'а' | 'о' = '') =>
 /** The API's errors in Russian, by code: the API itself replies in English, which stands in for one that is missing. */
 export const errors: Readonly<Partial<Record<ErrorCode, string>>> = {
   access_denied: 'Вход отклонён.',
+  account_exists: 'Аккаунт с этим адресом или внешним номером уже есть.',
   account_in_use:
     'В аккаунте есть серверы, публичные адреса или долг. Сначала удалите серверы, освободите адреса и пополните баланс.',
   account_not_found: gone('Аккаунт'),
   account_status_conflict: 'Статус аккаунта этого не позволяет. Обновите страницу.',
+  account_token_required: 'Токен оператора не открывает аккаунты.',
   account_suspended:
     'Аккаунт приостановлен или закрыт, причина указана вверху страницы. Можно смотреть, останавливать и удалять.',
   address_in_use: 'Адрес занят сервером, или у сервера уже есть адрес этого семейства.',
@@ -58,6 +60,7 @@ export const errors: Readonly<Partial<Record<ErrorCode, string>>> = {
   operation_not_found: gone('Операция', 'а'),
   operator_required: 'Нужна роль оператора.',
   origin_not_allowed: 'Запросы со страниц других сайтов не принимаются.',
+  owner_unclear: 'Нельзя создать ссылку: владелец входит сам.',
   passkey_limit_reached: 'Ключей доступа уже десять. Удалите ненужный.',
   passkey_not_found: gone('Ключ доступа'),
   passkey_refused: 'Ключ доступа не принят. Войдите с паролем.',
