@@ -24,7 +24,7 @@ ENV NODE_ENV=production \
     PORT=8080
 WORKDIR /opt/berth
 COPY --from=packages /opt/berth/node_modules node_modules
-COPY package.json catalog.yaml ./
+COPY package.json catalog.yaml CHANGELOG.md ./
 COPY api api
 COPY --from=console /opt/berth/console/dist console/dist
 RUN install -d -o node -g node -m 0700 /var/lib/berth

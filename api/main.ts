@@ -11,7 +11,7 @@ import { exportCommand, importCommand } from './commands/move.ts'
 import { imageCommands, migrateCommand } from './commands/operator.ts'
 import { operatorCommands } from './commands/operator-token.ts'
 import { personCommands } from './commands/person.ts'
-import { printJson } from './commands/print.ts'
+import { printError, printJson } from './commands/print.ts'
 import { restoreCommand } from './commands/restore.ts'
 import { serve } from './commands/serve.ts'
 import { serverCommands } from './commands/server.ts'
@@ -36,8 +36,10 @@ process.env.PATH = `${process.env.PATH || '/usr/bin:/bin'}:/usr/sbin:/sbin`
 /** Prints a user error without a stack. Exit code 2 is for usage and settings, 1 for the rest. */
 function refuse(error: unknown): never {
   if (error instanceof ConfigError || error instanceof CatalogError || error instanceof CommandError) {
-    console.error(error.message)
-    process.exit(error instanceof ConfigError ? 2 : 1)
+    const code = error instanceof ConfigError ? 2 : 1
+    if (wantsJson) printError(error.message.trim(), code)
+    else console.error(error.message)
+    process.exit(code)
   }
   throw error
 }
@@ -45,11 +47,23 @@ function refuse(error: unknown): never {
 // Tools such as ps and ss name the process by it. Arguments are left out, because they may have secrets.
 process.title = `berthd ${process.argv[2] ?? ''}`.trim()
 
+const HINT = '(see --help'
+/** True even if the arguments can't be parsed. */
+const wantsJson = process.argv.includes('--json')
+
 const program = new Command('berthd')
   .version(manifest.version, '-V, --version')
-  .option('--json', 'print tables and fields as JSON')
+  .option('--json', 'print tables, fields and errors as JSON')
   .description('Run the Berth service and manage its accounts, tokens and images.')
-  .showHelpAfterError('(see --help for usage)')
+  .showHelpAfterError(`${HINT} for usage)`)
+  .configureOutput({
+    // Programs read one object: the hint at --help would follow it.
+    writeErr: (text) => (wantsJson && text.startsWith(HINT)) || process.stderr.write(text),
+    outputError: (text, write) => {
+      if (wantsJson) printError(text.replace(/^error: /, '').trim(), 2)
+      else write(text)
+    },
+  })
   .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
 
 for (const [name, setting] of Object.entries(settings))
@@ -102,11 +116,11 @@ function inherit(command: Command): void {
 inherit(program)
 // npm keeps the flags before two dashes for itself, and passes on their values.
 serving.showHelpAfterError(
-  '(see --help for usage; npm start takes flags after two dashes: npm start -- --port 9000)',
+  `${HINT} for usage; npm start takes flags after two dashes: npm start -- --port 9000)`,
 )
 let started: Command | null = null
 program.hook('preAction', (_, command) => {
-  if (program.opts().json) printJson()
+  if (wantsJson) printJson()
   started = command.name() === 'serve' ? null : command
 })
 const log = (outcome: 'succeeded' | 'failed') => void (started && logCommand(started, outcome))

@@ -1,9 +1,8 @@
-import { sql } from 'kysely'
 import { v7 as uuid } from 'uuid'
 import { paidIn } from '../billing/ledger.ts'
 import type { Clock } from '../clock.ts'
 import { type Database, inTransaction, type Queries } from '../database/database.ts'
-import { type Page, pageOf } from '../database/page.ts'
+import { contains, type Page, pageOf } from '../database/page.ts'
 import { prepared } from '../database/prepared.ts'
 import { record } from '../events/outbox.ts'
 import type { Quota } from '../feature.ts'
@@ -135,14 +134,11 @@ export function searchAccounts(
   page: Page,
 ) {
   const wanted = search.trim().toLowerCase()
-  const part = `%${wanted.replace(/[\\%_]/g, String.raw`\$&`)}%`
   let matching = db.selectFrom('accounts').selectAll()
   if (status) matching = matching.where('status', '=', status)
   if (external_id !== undefined) matching = matching.where('external_id', '=', external_id)
   if (wanted)
-    matching = matching.where((eb) =>
-      eb.or([eb('account_id', '=', wanted), sql<boolean>`lower(email) LIKE ${part} ESCAPE '\\'`]),
-    )
+    matching = matching.where((eb) => eb.or([eb('account_id', '=', wanted), contains(wanted, 'email')]))
   return pageOf(matching.orderBy('account_id', 'desc'), page)
 }
 

@@ -70,7 +70,6 @@ export function everyToken(db: Queries) {
     .selectAll('tokens')
     .select('accounts.email')
     .where('revoked_at', 'is', null)
-    .orderBy('token_id')
 }
 
 /** Counts the tokens that were not revoked, including expired ones. */

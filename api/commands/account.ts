@@ -18,6 +18,7 @@ import { formatMoney, parseMoney } from '../money.ts'
 import { book } from '../operator/accounts.ts'
 import { reprieveAll } from '../servers/suspension.ts'
 import { closeCommand } from './close.ts'
+import { paged, printMore, wholeNumber } from './listing.ts'
 import { accountByNameOrId, type ReadConfig, shortTime, withDatabase } from './operator.ts'
 import { printFields, printTable } from './print.ts'
 
@@ -48,48 +49,37 @@ export function accountCommands(config: ReadConfig): Command {
 }
 
 function addListCommand(account: Command, config: ReadConfig): void {
-  account
+  const list = account
     .command('list')
     .description('list accounts with their balances, newest first')
     .option('--search <text>', 'only those with this in their e-mail address, or with this id')
     .addOption(
       new Option('--status <status>', 'only those').choices(['active', 'suspended', 'closed'] as const),
     )
-    .addOption(wholeNumber('--limit <number>', 'number of accounts', 1).default(100))
-    .addOption(wholeNumber('--offset <number>', 'number of accounts to leave out first', 0).default(0))
-    .action(
-      async (options: {
-        search?: string
-        status?: 'active' | 'suspended' | 'closed'
-        limit: number
-        offset: number
-      }) => {
-        await withDatabase(config(), 'account list', async (db) => {
-          const { limit, offset } = options
-          const { items, total } = await searchAccounts(db, options, { limit, offset })
-          const ledgers = await ledgersOf(
-            db,
-            items.map((row) => row.account_id),
-          )
-          const rows = items.map(({ account_id, email, status }) => [
-            account_id,
-            email,
-            status,
-            `${formatMoney(ledgers.get(account_id)?.balance ?? 0)} RUB`,
-          ])
-          printTable(['ACCOUNT', 'E-MAIL', 'STATUS', 'BALANCE'], rows)
-          const next = offset + items.length
-          if (next < total) console.error(`${total} accounts. List more with: --offset ${next}`)
-        })
-      },
-    )
-}
-
-function wholeNumber(flag: string, about: string, least: number): Option {
-  return new Option(flag, about).argParser((text) => {
-    if (/^\d{1,6}$/.test(text) && Number(text) >= least) return Number(text)
-    throw new ConfigError(`${flag.split(' ')[0]} is "${text}": it must be a whole number from ${least}.`)
-  })
+  paged(list, 'accounts').action(
+    async (options: {
+      search?: string
+      status?: 'active' | 'suspended' | 'closed'
+      limit: number
+      offset: number
+    }) => {
+      await withDatabase(config(), 'account list', async (db) => {
+        const { items, total } = await searchAccounts(db, options, options)
+        const ledgers = await ledgersOf(
+          db,
+          items.map((row) => row.account_id),
+        )
+        const rows = items.map(({ account_id, email, status }) => [
+          account_id,
+          email,
+          status,
+          `${formatMoney(ledgers.get(account_id)?.balance ?? 0)} RUB`,
+        ])
+        printTable(['ACCOUNT', 'E-MAIL', 'STATUS', 'BALANCE'], rows)
+        printMore(options, items.length, total, 'accounts')
+      })
+    },
+  )
 }
 
 function addCreditCommand(account: Command, config: ReadConfig): void {

@@ -4,11 +4,13 @@ import { operatedAddresses } from '../addresses/queries.ts'
 import { ipv6Of } from '../addresses/view.ts'
 import { reverseName } from '../cidrs.ts'
 import type { Database } from '../database/database.ts'
+import type { Page } from '../database/page.ts'
 import { allServers } from '../servers/queries.ts'
+import { paged, printMore } from './listing.ts'
 import { accountByNameOrId, type ReadConfig, shortTime, withDatabase } from './operator.ts'
 import { printTable } from './print.ts'
 
-interface ListOptions {
+interface ListOptions extends Page {
   account?: string
   address?: string
   dns?: boolean
@@ -16,34 +18,35 @@ interface ListOptions {
 
 export function addressCommands(config: ReadConfig): Command {
   const address = new Command('address').description('list the public addresses of all accounts')
-  address
+  const list = address
     .command('list')
-    .description('list public addresses, including recently released ones')
+    .description('list public addresses, including recently released ones, newest first')
     .option('--account <account>', 'only the ones of this account')
     .option('--address <address>', 'only this address, with its current and earlier accounts')
-    .option('--dns', 'print the reverse DNS names as PTR records, for zone files')
-    .action(async ({ account, address: wanted, dns = false }: ListOptions) => {
-      await withDatabase(config(), 'address list', async (db) => {
-        const owner = account === undefined ? undefined : (await accountByNameOrId(db, account)).account_id
-        const rows = (await addressesOf(db))
-          .filter((row) => owner === undefined || row.account_id === owner)
-          .filter((row) => wanted === undefined || wanted === row.address || wanted === ipv6Of(row.address))
-        if (dns) printRecords(rows)
-        else
-          printTable(
-            ['ADDRESS', 'ACCOUNT', 'ZONE', 'SERVER', 'SINCE', 'UNTIL', 'REVERSE DNS'],
-            rows.map((row) => [
-              row.address,
-              row.account,
-              row.zone_slug,
-              row.server ?? '',
-              shortTime(row.created_at),
-              shortTime(row.released_at),
-              row.reverse_dns ?? '',
-            ]),
-          )
-      })
+    .option('--dns', 'print all reverse DNS names as PTR records, for zone files')
+  paged(list, 'addresses').action(async (options: ListOptions) => {
+    const { account, address: wanted, dns = false, limit, offset } = options
+    await withDatabase(config(), 'address list', async (db) => {
+      const owner = account === undefined ? undefined : (await accountByNameOrId(db, account)).account_id
+      const found = (await addressesOf(db, owner)).filter(
+        (row) => wanted === undefined || wanted === row.address || wanted === ipv6Of(row.address),
+      )
+      if (dns) return printRecords(found)
+      const rows = found
+        .slice(offset, offset + limit)
+        .map((row) => [
+          row.address,
+          row.account,
+          row.zone_slug,
+          row.server ?? '',
+          shortTime(row.created_at),
+          shortTime(row.released_at),
+          row.reverse_dns ?? '',
+        ])
+      printTable(['ADDRESS', 'ACCOUNT', 'ZONE', 'SERVER', 'SINCE', 'UNTIL', 'REVERSE DNS'], rows)
+      printMore(options, rows.length, found.length, 'addresses')
     })
+  })
   return address
 }
 
@@ -54,8 +57,10 @@ function printRecords(rows: Awaited<ReturnType<typeof addressesOf>>): void {
       console.log(`${reverseName(ipv6Of(address) ?? address)} 3600 IN PTR ${reverse_dns}.`)
 }
 
-async function addressesOf(db: Database) {
+async function addressesOf(db: Database, owner: string | undefined) {
   const accounts = new Map((await listAccounts(db)).map((account) => [account.account_id, account.email]))
-  const rows = await operatedAddresses(db, allServers).orderBy('address_id').execute()
+  let wanted = operatedAddresses(db, allServers).orderBy('address_id', 'desc')
+  if (owner !== undefined) wanted = wanted.where('addresses.account_id', '=', owner)
+  const rows = await wanted.execute()
   return rows.map((row) => ({ ...row, account: accounts.get(row.account_id) ?? row.account_id }))
 }

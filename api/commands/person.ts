@@ -2,6 +2,7 @@ import { Argument, Command, Option } from 'commander'
 import { systemClock as clock } from '../clock.ts'
 import { CommandError, type Config, ConfigError } from '../config.ts'
 import type { Database, Queries } from '../database/database.ts'
+import type { Page } from '../database/page.ts'
 import { type Role, roleNames } from '../http/contract/auth.ts'
 import { noteChange } from '../people/letters/notices.ts'
 import { addMember, membership, membershipsOf } from '../people/membership/members.ts'
@@ -9,13 +10,14 @@ import { createLink } from '../people/person/links.ts'
 import {
   canonicalEmail,
   createPerson,
-  listPeople,
   personByEmail,
+  searchPeople,
   setOperator,
 } from '../people/person/people.ts'
 import { endSessions, holdPerson } from '../people/person/sessions.ts'
 import { isTwoFactorOn, removeTwoFactor } from '../people/two-factor/enrollment.ts'
 import { openSecrets } from './installation.ts'
+import { paged, printMore } from './listing.ts'
 import { accountByNameOrId, type ReadConfig, withDatabase } from './operator.ts'
 import { printTable } from './print.ts'
 import { siteOf } from './site.ts'
@@ -81,21 +83,25 @@ function addTwoFactorCommand(person: Command, config: ReadConfig): void {
 }
 
 function addListCommand(person: Command, config: ReadConfig): void {
-  person
+  const list = person
     .command('list')
-    .description('list people with their accounts and roles')
-    .action(async () => {
-      await withDatabase(config(), 'person list', async (db) => {
-        const rows = await Promise.all(
-          (await listPeople(db)).map(async ({ person_id, email, name, is_operator }) => {
-            const memberships = await membershipsOf(db, person_id)
-            const roles = memberships.map(({ role, account }) => `${role} of ${account.email}`).join(', ')
-            return [email, name, is_operator === 1 ? 'operator' : '', roles]
-          }),
-        )
-        printTable(['E-MAIL', 'NAME', 'OPERATOR', 'ACCOUNTS'], rows)
-      })
+    .description('list people with their accounts and roles, newest first')
+    .option('--search <text>', 'only those with this in their name or e-mail address')
+    .option('--operators', 'only operators')
+  paged(list, 'people').action(async (options: Page & { search?: string; operators?: boolean }) => {
+    await withDatabase(config(), 'person list', async (db) => {
+      const { items, total } = await searchPeople(db, options, options)
+      const rows = await Promise.all(
+        items.map(async ({ person_id, email, name, is_operator }) => {
+          const memberships = await membershipsOf(db, person_id)
+          const roles = memberships.map(({ role, account }) => `${role} of ${account.email}`).join(', ')
+          return [email, name, is_operator === 1 ? 'operator' : '', roles]
+        }),
+      )
+      printTable(['E-MAIL', 'NAME', 'OPERATOR', 'ACCOUNTS'], rows)
+      printMore(options, items.length, total, 'people')
     })
+  })
 }
 
 function addAddCommand(person: Command, config: ReadConfig): void {

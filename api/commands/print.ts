@@ -33,6 +33,11 @@ export function printFields(fields: readonly (readonly [name: string, value: str
   for (const [name, value] of fields) console.log(`${`${name}:`.padEnd(width)}${value}`.trimEnd())
 }
 
+/** Prints an error for programs, in the form of the customers' command line. */
+export function printError(message: string, code: number): void {
+  console.error(JSON.stringify({ error: { message, exit_code: code } }))
+}
+
 /** The field of a column: "E-MAIL" is email, and "LAST USED" is last_used. */
 function fieldOf(title: string): string {
   return title.toLowerCase().replaceAll('-', '').replaceAll(' ', '_')

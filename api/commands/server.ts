@@ -1,4 +1,5 @@
 import { Command } from 'commander'
+import { sql } from 'kysely'
 import pino from 'pino'
 import { findAccount, listAccounts } from '../accounts/accounts.ts'
 import { standingOf } from '../accounts/status.ts'
@@ -6,6 +7,7 @@ import { type App, buildApp } from '../app.ts'
 import { systemClock as clock } from '../clock.ts'
 import { CommandError, type Config, ConfigError } from '../config.ts'
 import type { Database } from '../database/database.ts'
+import { contains, type Page, pageOf } from '../database/page.ts'
 import { Drivers } from '../drivers/drivers.ts'
 import { defaultModule, poolsPerZone } from '../drivers/modules/modules.ts'
 import { scopeNames } from '../http/contract/auth.ts'
@@ -14,33 +16,19 @@ import { operatedServers } from '../servers/queries.ts'
 import { serverProblems } from '../servers/schema.ts'
 import { catalogInForce } from './catalog.ts'
 import { isServed, openSecrets } from './installation.ts'
+import { paged, printMore, wholeNumber } from './listing.ts'
 import { accountByNameOrId, type ReadConfig, shortTime, withDatabase } from './operator.ts'
 import { printFields, printTable } from './print.ts'
 import { publicHost } from './public-name.ts'
+
+/** The number of servers of the same name that a message lists. */
+const NAMED = 20
 
 type Order = 'start' | 'stop' | 'delete'
 
 export function serverCommands(config: ReadConfig): Command {
   const server = new Command('server').description('list and operate the servers of all accounts')
-  server
-    .command('list')
-    .description('list the servers of all accounts with their SSH ports')
-    .option('--account <account>', 'only the ones of this account')
-    .option('--ssh-port <port>', 'only the server with this SSH port')
-    .option('--status <status>', 'only those, such as error')
-    .action(async (filter: { account?: string; sshPort?: string; status?: string }) => {
-      const { account, sshPort, status } = filter
-      const parsed = config()
-      await withDatabase(parsed, 'server list', async (db) => {
-        const owner = account === undefined ? undefined : (await accountByNameOrId(db, account)).account_id
-        const rows = (await serversOf(db, parsed))
-          .filter((row) => owner === undefined || row.account_id === owner)
-          .filter((row) => sshPort === undefined || String(row.ssh_port) === sshPort)
-          .filter((row) => status === undefined || row.status === status)
-          .map((row) => [row.server_id, row.name, row.account, row.status, row.zone_slug, row.address])
-        printTable(['SERVER', 'NAME', 'ACCOUNT', 'STATUS', 'ZONE', 'SSH'], rows)
-      })
-    })
+  addListCommand(server, config)
   server
     .command('show')
     .description('show a server of any account')
@@ -71,6 +59,41 @@ export function serverCommands(config: ReadConfig): Command {
   )
   addOrder(server, config, 'delete', 'delete a server and its disk', 'even if it has delete protection')
   return server
+}
+
+interface ListOptions extends Page {
+  search?: string
+  account?: string
+  sshPort?: number
+  status?: string
+}
+
+function addListCommand(server: Command, config: ReadConfig): void {
+  const list = server
+    .command('list')
+    .description('list the servers of all accounts with their SSH ports, newest first')
+    .option('--search <text>', 'only those with this in their name')
+    .option('--account <account>', 'only the ones of this account')
+    .addOption(wholeNumber('--ssh-port <port>', 'only the server with this SSH port', 1))
+    .option('--status <status>', 'only those, such as error')
+  paged(list, 'servers').action(async (options: ListOptions) => {
+    const { search, account, sshPort, status } = options
+    const parsed = config()
+    await withDatabase(parsed, 'server list', async (db) => {
+      let wanted = operatedServers(db).orderBy('server_id', 'desc')
+      if (search !== undefined) wanted = wanted.where(contains(search, 'name'))
+      if (account !== undefined)
+        wanted = wanted.where('account_id', '=', (await accountByNameOrId(db, account)).account_id)
+      if (sshPort !== undefined) wanted = wanted.where('ssh_port', '=', sshPort)
+      if (status !== undefined) wanted = wanted.where(sql<boolean>`status = ${status}`)
+      const { items, total } = await pageOf(wanted, options)
+      const rows = (await described(db, parsed, items)).map((row) => [
+        ...[row.server_id, row.name, row.account, row.status, row.zone_slug, row.address],
+      ])
+      printTable(['SERVER', 'NAME', 'ACCOUNT', 'STATUS', 'ZONE', 'SSH'], rows)
+      printMore(options, items.length, total, 'servers')
+    })
+  })
 }
 
 /** Adds a command whose order is an operation like any other: the service carries it out. */
@@ -138,10 +161,14 @@ export async function operatorsApp(db: Database, config: Config): Promise<App> {
   })
 }
 
-async function serversOf(db: Database, config: Config) {
+/** Adds the e-mail address of the account, and the address for SSH. */
+async function described<Row extends { account_id: string; ssh_port: number | null }>(
+  db: Database,
+  config: Config,
+  rows: readonly Row[],
+) {
   const accounts = new Map((await listAccounts(db)).map((account) => [account.account_id, account.email]))
   const host = publicHost(config)
-  const rows = await operatedServers(db).orderBy('server_id').execute()
   return rows.map((row) => ({
     ...row,
     account: accounts.get(row.account_id) ?? row.account_id,
@@ -151,9 +178,11 @@ async function serversOf(db: Database, config: Config) {
 
 /** @throws ConfigError if no server matches, or several do */
 async function serverByNameOrId(db: Database, config: Config, given: string) {
-  const all = await serversOf(db, config)
-  const byId = all.filter(({ server_id }) => server_id === given.toLowerCase())
-  const found = byId.length > 0 ? byId : all.filter(({ name }) => name === given)
+  const byId = operatedServers(db).where('server_id', '=', given.toLowerCase()).execute()
+  const byName = () =>
+    operatedServers(db).where('name', '=', given).orderBy('server_id').limit(NAMED).execute()
+  const rows = await byId
+  const found = await described(db, config, rows.length > 0 ? rows : await byName())
   const [only, ...more] = found
   if (!only) throw new ConfigError(`No such server: ${given}. List them with: berthd server list`)
   if (more.length === 0) return only

@@ -7,10 +7,15 @@ import { cidrsOf } from '../accounts/view.ts'
 import { systemClock as clock } from '../clock.ts'
 import { ConfigError } from '../config.ts'
 import type { Database } from '../database/database.ts'
+import { contains, type Page, pageOf } from '../database/page.ts'
 import { scopeNames } from '../http/contract/auth.ts'
 import { ApiError } from '../http/contract/problem.ts'
+import { paged, printMore } from './listing.ts'
 import { accountByNameOrId, type ReadConfig, shortTime, withDatabase } from './operator.ts'
 import { printTable } from './print.ts'
+
+/** The number of tokens of the same name that a message lists. */
+const NAMED = 20
 
 export function tokenCommands(config: ReadConfig): Command {
   const token = new Command('token').description('manage API tokens')
@@ -83,41 +88,48 @@ export function readRanges(given: readonly string[]): string[] {
 }
 
 function addListCommand(token: Command, config: ReadConfig): void {
-  token
+  const list = token
     .command('list')
-    .description('list the tokens that are not revoked')
+    .description('list the tokens that are not revoked, newest first')
+    .option('--search <text>', 'only those with this in their name')
     .option('--account <account>', 'only the ones of this account')
-    .action(async ({ account }: { account?: string }) => {
-      await withDatabase(config(), 'token list', async (db) => {
-        const tokens = await tokensOf(db, account)
-        const rows = tokens.map((row) => [
-          row.token_id,
-          row.email,
-          row.name,
-          row.scopes,
-          cidrsOf(row).join(' ') || 'any',
-          shortTime(row.expires_at) || 'never',
-          shortTime(row.last_used_at) || 'never',
-        ])
-        printTable(['TOKEN', 'ACCOUNT', 'NAME', 'SCOPES', 'ADDRESSES', 'EXPIRES', 'LAST USED'], rows)
-      })
+  paged(list, 'tokens').action(async (options: Page & { search?: string; account?: string }) => {
+    await withDatabase(config(), 'token list', async (db) => {
+      const tokens = await tokensOf(db, options.account)
+      const { search } = options
+      const wanted = search === undefined ? tokens : tokens.where(contains(search, 'tokens.name'))
+      const { items, total } = await pageOf(wanted.orderBy('token_id', 'desc'), options)
+      const rows = items.map((row) => [
+        row.token_id,
+        row.email,
+        row.name,
+        row.scopes,
+        cidrsOf(row).join(' ') || 'any',
+        shortTime(row.expires_at) || 'never',
+        shortTime(row.last_used_at) || 'never',
+      ])
+      printTable(['TOKEN', 'ACCOUNT', 'NAME', 'SCOPES', 'ADDRESSES', 'EXPIRES', 'LAST USED'], rows)
+      printMore(options, items.length, total, 'tokens')
     })
+  })
 }
 
 async function tokensOf(db: Database, account: string | undefined) {
-  if (account === undefined) return everyToken(db).execute()
+  if (account === undefined) return everyToken(db)
   const { account_id } = await accountByNameOrId(db, account)
-  return everyToken(db).where('tokens.account_id', '=', account_id).execute()
+  return everyToken(db).where('tokens.account_id', '=', account_id)
 }
 
 /** @throws ConfigError if no token matches, or several do */
 async function tokenByAnything(db: Database, given: string, account: string | undefined) {
   const hash = hashToken(given)
-  const tokens = await tokensOf(db, account)
-  const isMeant = (token: (typeof tokens)[number]) =>
-    token.token_id === given.toLowerCase() || token.hash === hash
-  const found = tokens.filter(isMeant)
-  if (found.length === 0) found.push(...tokens.filter(({ name }) => name === given))
+  const tokens = (await tokensOf(db, account)).orderBy('token_id')
+  const isMeant = tokens.where((eb) =>
+    eb.or([eb('token_id', '=', given.toLowerCase()), eb('hash', '=', hash)]),
+  )
+  const found = await isMeant.execute()
+  if (found.length === 0)
+    found.push(...(await tokens.where('tokens.name', '=', given).limit(NAMED).execute()))
   const [only, ...more] = found
   // The token itself is a secret, and messages are copied.
   const shown = given.startsWith('berth_') ? 'the given token' : given

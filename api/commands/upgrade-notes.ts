@@ -11,32 +11,52 @@ export function upgradeNotesCommand(): Command {
     .description('print what an upgrade from an earlier version or commit to this one requires')
     .argument('<from>', 'the earlier version, such as 0.1.0, or commit, as in /etc/berth/previous')
     .action((from: string) => {
-      const known = new Set(notesOf(earlierText(from)))
-      const notes = notesOf(readFileSync(path.join(ROOT, 'CHANGELOG.md'), 'utf8'))
-      const added = notes.filter((note) => !known.has(note))
-      console.log(added.length > 0 ? added.join('\n') : `Nothing: the upgrade from ${from} needs no step.`)
+      const notes = notesSince(readFileSync(path.join(ROOT, 'CHANGELOG.md'), 'utf8'), from)
+      console.log(notes.length > 0 ? notes.join('\n') : `Nothing: the upgrade from ${from} needs no step.`)
     })
 }
 
-/** The changelog as it was at that version or commit. @throws ConfigError */
-function earlierText(from: string): string {
-  for (const name of [`v${from.replace(/^v/, '')}`, from])
-    if (/^[\w.]+$/.test(name))
-      try {
-        const git = ['-C', ROOT, 'show', `${name}:CHANGELOG.md`]
-        return execFileSync('git', git, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
-      } catch {
-        // It is not a name of this kind, or the commit is from before there was a changelog.
-      }
+/** The entries below each heading "Upgrading" that a version or commit lacks. @throws ConfigError */
+export function notesSince(changelog: string, from: string): string[] {
+  const version = versionIn(from)
+  if (version) return notesOf(changelog, version)
+  const known = new Set(notesOf(textAt(from)))
+  return notesOf(changelog).filter((note) => !known.has(note))
+}
+
+/** The changelog as it was at a commit. @throws ConfigError */
+function textAt(commit: string): string {
+  if (/^\w+$/.test(commit))
+    try {
+      const git = ['-C', ROOT, 'show', `${commit}:CHANGELOG.md`]
+      return execFileSync('git', git, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
+    } catch {
+      // There is no git or no checkout, or the commit is unknown or from before there was a changelog.
+    }
   throw new ConfigError(
-    `No such version or commit with a CHANGELOG.md in ${ROOT}: ${from}. List them: git tag`,
+    `No such commit with a CHANGELOG.md in ${ROOT}: ${commit}. Give its version, which that berthd prints with --version.`,
   )
 }
 
-/** The entries below each heading "Upgrading". */
-export function notesOf(changelog: string): string[] {
+/** The entries below each heading "Upgrading", or only those of versions after one. */
+export function notesOf(changelog: string, after: readonly number[] = []): string[] {
   return changelog
-    .split(/^(?=##+ )/m)
+    .split(/^(?=## )/m)
+    .filter((part) => isLater(versionIn(/^## \[(.+?)\]/.exec(part)?.[1] ?? ''), after))
+    .flatMap((part) => part.split(/^(?=### )/m))
     .filter((section) => section.startsWith('### Upgrading\n'))
     .flatMap((section) => section.match(/^- .*(?:\n {2}.*)*/gm) ?? [])
+}
+
+/** The three numbers of a version; null if the text is no version, as in "Unreleased". */
+function versionIn(text: string): number[] | null {
+  const [, ...numbers] = /^v?(\d+)\.(\d+)\.(\d+)$/.exec(text) ?? []
+  return numbers.length === 3 ? numbers.map(Number) : null
+}
+
+/** Null is what has not been released, and later than all versions. */
+function isLater(version: readonly number[] | null, than: readonly number[]): boolean {
+  if (version === null) return true
+  const at = version.findIndex((number, index) => number !== than[index])
+  return at >= 0 && (version[at] ?? 0) > (than[at] ?? -1)
 }

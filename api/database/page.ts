@@ -1,4 +1,4 @@
-import type { SelectQueryBuilder } from 'kysely'
+import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
 import type { Schema } from './schema.ts'
 
 /** A part of a list: at most `limit` rows after the first `offset`. */
@@ -26,4 +26,11 @@ export async function countOf<Table extends keyof Schema, Row>(
     .select((eb) => eb.fn.countAll<number>().as('total'))
     .executeTakeFirstOrThrow()
   return total
+}
+
+/** True of rows with the text in one of these columns, in upper or lower case. */
+export function contains(text: string, ...columns: readonly string[]): RawBuilder<boolean> {
+  const part = `%${text.toLowerCase().replace(/[\\%_]/g, String.raw`\$&`)}%`
+  const each = columns.map((column) => sql`lower(${sql.ref(column)}) LIKE ${part} ESCAPE '\\'`)
+  return sql<boolean>`(${sql.join(each, sql` OR `)})`
 }

@@ -2,7 +2,11 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, test } from 'vitest'
-import { notesOf } from '../../api/commands/upgrade-notes.ts'
+import { createToken } from '../../api/accounts/tokens.ts'
+import { systemClock } from '../../api/clock.ts'
+import { notesOf, notesSince } from '../../api/commands/upgrade-notes.ts'
+import { openSqlite } from '../../api/database/sqlite.ts'
+import { createPerson } from '../../api/people/person/people.ts'
 import { folder, run, serve } from './harness/berthd.ts'
 import { ROOT } from './harness/child.ts'
 
@@ -48,10 +52,57 @@ test('an operator reads what an upgrade from a commit needs, and nothing that wa
   expect(stdout).toBe(
     added.length > 0 ? `${added.join('\n')}\n` : `Nothing: the upgrade from ${commit} needs no step.\n`,
   )
+  expect((await run(['upgrade-notes', '0.0.1'])).stdout).toBe(`${notesOf(read('CHANGELOG.md')).join('\n')}\n`)
   expect(await run(['upgrade-notes', 'nonsense'])).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('nonsense'),
   })
   const text = '## [2.0.0]\n\n### Upgrading\n\n- One\n  in two lines.\n- Two\n\n### Money\n\n- Other\n'
   expect(notesOf(text)).toEqual(['- One\n  in two lines.', '- Two'])
+})
+
+test('what an upgrade from a version needs is read from the changelog that the program comes with, without git', () => {
+  const part = (version: string) => `## [${version}]\n\n### Upgrading\n\n- ${version}\n\n`
+  const text = ['Unreleased', '1.10.0', '1.9.0', '1.0.1'].map(part).join('')
+  expect(notesSince(text, '1.9.0')).toEqual(['- Unreleased', '- 1.10.0'])
+  expect(notesSince(text, 'v1.10.0')).toEqual(['- Unreleased'])
+  expect(notesSince(text, '0.9.0')).toHaveLength(4)
+})
+
+test('a program reads errors of berthd as JSON, also those about its arguments', async () => {
+  const env = { BERTH_DATA: folder() }
+  await run(['account', 'create', 'ann@example.com'], env)
+  const errorOf = async (...args: string[]) => {
+    const { code, stdout, stderr } = await run([...args, '--json'], env)
+    expect(stdout).toBe('')
+    const { error } = JSON.parse(stderr)
+    expect(error).toEqual({ message: expect.any(String), exit_code: code })
+    return error.message
+  }
+  expect(await errorOf('account', 'show', 'bob@example.com')).toMatch(/^No such account: bob@example.com\./)
+  expect(await errorOf('account', 'show')).toBe("missing required argument 'account'")
+  expect(await errorOf('token', 'list', '--limit', '0')).toMatch(/^--limit is "0"/)
+  expect(await errorOf('nonsense')).toMatch(/^unknown command 'nonsense'/)
+})
+
+test('an operator pages through tokens, newest first, and finds some of them, or of the people', async () => {
+  const data = folder()
+  const env = { BERTH_DATA: data }
+  const accountId = (await run(['account', 'create', 'ann@example.com'], env)).stdout.trim()
+  const db = openSqlite(path.join(data, 'berth.db'))
+  for (const name of ['one', 'two', '50%'])
+    await createToken(db, systemClock, { accountId, name, scopes: [], cidrs: [], expiresAt: null })
+  const bob = { email: 'bob@example.com', name: 'Bob Fifty', language: 'en', password: null } as const
+  await createPerson(db, systemClock, bob)
+  await db.destroy()
+  const named = async (...args: string[]) => {
+    const { stdout, stderr } = await run([...args, '--json'], env)
+    return [...JSON.parse(stdout).map(({ name }: { name: string }) => name), stderr]
+  }
+  const more = '3 tokens. List more with: --offset 2\n'
+  expect(await named('token', 'list', '--limit', '2')).toEqual(['50%', 'two', more])
+  expect(await named('token', 'list', '--offset', '2')).toEqual(['one', ''])
+  expect(await named('token', 'list', '--search', '0%')).toEqual(['50%', ''])
+  expect(await named('person', 'list', '--search', 'fifty')).toEqual(['Bob Fifty', ''])
+  expect(await named('person', 'list', '--operators')).toEqual([''])
 })

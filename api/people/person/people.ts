@@ -1,6 +1,7 @@
 import { v7 as uuid } from 'uuid'
 import type { Clock } from '../../clock.ts'
 import type { Queries } from '../../database/database.ts'
+import { contains, type Page, pageOf } from '../../database/page.ts'
 import type { Actor } from '../../http/contract/auth.ts'
 import { currentOrigin, onBehalfOf } from '../../http/limits/origin.ts'
 import { sessionEnded } from './sessions.ts'
@@ -61,8 +62,16 @@ export async function updatePerson(
   await db.updateTable('people').set(given).where('person_id', '=', personId).execute()
 }
 
-export function listPeople(db: Queries): Promise<PersonTable[]> {
-  return db.selectFrom('people').selectAll().orderBy('email').execute()
+/** Lists a page of all people, newest first, or of those who have the text in their name or address. */
+export function searchPeople(
+  db: Queries,
+  { search = '', operators = false }: { search?: string; operators?: boolean },
+  page: Page,
+) {
+  let people = db.selectFrom('people').selectAll().orderBy('person_id', 'desc')
+  if (search) people = people.where(contains(search, 'email', 'name'))
+  if (operators) people = people.where('is_operator', '=', 1)
+  return pageOf(people, page)
 }
 
 export async function setOperator(db: Queries, personId: string, isOperator: boolean): Promise<void> {
