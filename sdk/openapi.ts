@@ -622,7 +622,7 @@ export interface InvitationAcceptance {
   name?: string | undefined
   /** The new password, 10 to 200 characters, and not a common one */
   password?: string | undefined
-  /** Version of the terms that the new person has accepted, as `operator.terms` of `GET /sign-in/options` has it; required if there are terms */
+  /** Version of the terms that the person has accepted, as `operator.terms` of `GET /sign-in/options` has it; new people must send it if there are terms */
   accepted_terms?: string | undefined
 }
 
@@ -1175,6 +1175,13 @@ export interface Person {
   } | null
   /** Host of the OpenID Connect provider that the person can sign in with; null if there is none */
   identity_provider: string | null
+  /** Terms in force that the person has not accepted: a page should ask for that, and send the version to `PATCH /person`. Null if there are none. Tokens work regardless */
+  terms_due: {
+    /** Page of the terms */
+    url: string
+    /** Version of the terms in force */
+    version: string
+  } | null
   /** When it was created (RFC 3339, UTC) */
   created_at: string
   /** Id of a session */
@@ -1203,6 +1210,8 @@ export interface PersonUpdate {
   name?: string | undefined
   /** Language of mails: English or Russian */
   language?: 'en' | 'ru' | undefined
+  /** Version of the terms that the person has accepted, as `operator.terms` of `GET /sign-in/options` has it; new people must send it if there are terms */
+  accepted_terms?: string | undefined
 }
 
 export interface PlainProblem {
@@ -1362,7 +1371,7 @@ export interface ProviderAnswer {
   answer: string
   /** Language of mails: English or Russian */
   language?: 'en' | 'ru' | undefined
-  /** Version of the terms that the new person has accepted, as `operator.terms` of `GET /sign-in/options` has it; required if there are terms */
+  /** Version of the terms that the person has accepted, as `operator.terms` of `GET /sign-in/options` has it; new people must send it if there are terms */
   accepted_terms?: string | undefined
 }
 
@@ -2348,7 +2357,7 @@ export interface SignUpCompletion {
   name: string
   /** The new password, 10 to 200 characters, and not a common one */
   password: string
-  /** Version of the terms that the new person has accepted, as `operator.terms` of `GET /sign-in/options` has it; required if there are terms */
+  /** Version of the terms that the person has accepted, as `operator.terms` of `GET /sign-in/options` has it; new people must send it if there are terms */
   accepted_terms?: string | undefined
 }
 
@@ -2838,7 +2847,7 @@ export interface Routes {
   'GET /person': {
     reply: Person
   }
-  /** Change the name or the language of the person */
+  /** Change the name or the language of the person, or accept terms */
   'PATCH /person': {
     body?: PersonUpdate | undefined
     reply: Person

@@ -14,12 +14,18 @@ export interface Mail {
   link: string
 }
 
-/** Adds the name and the contact of the hoster to the end of a mail. */
-export function signed(mail: Mail, { name, contact }: { name: string | null; contact: string | null }): Mail {
+/** Adds the logo of the hoster to the beginning of a mail's page, and name and contact to the end of the mail. */
+export function signed(
+  mail: Mail,
+  { name, contact, logoUrl }: { name: string | null; contact: string | null; logoUrl: string | null },
+): Mail {
   const signature = [name, contact].filter((part) => part !== null).join(', ')
-  if (signature === '') return mail
+  const logo = `<img src="${escapeHtml(logoUrl ?? '')}" alt="${escapeHtml(name ?? '')}" height="40">`
+  const page =
+    logoUrl === null ? mail.html : mail.html.replace(/<body.*>/, (body) => `${body}\n<p>${logo}</p>`)
+  if (signature === '') return { ...mail, html: page }
   const end = `<p>${escapeHtml(signature)}</p>\n</body>`
-  return { ...mail, text: `${mail.text}\n-- \n${signature}\n`, html: mail.html.replace('</body>', () => end) }
+  return { ...mail, text: `${mail.text}\n-- \n${signature}\n`, html: page.replace('</body>', () => end) }
 }
 
 export function escapeHtml(text: string): string {

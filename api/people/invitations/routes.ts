@@ -100,7 +100,7 @@ function withdrawRoute({ db, clock }: SignInOptions): Route {
   })
 }
 
-function acceptanceRoutes({ db }: SignInOptions, invitations: Invitations): Route[] {
+function acceptanceRoutes(options: SignInOptions, invitations: Invitations): Route[] {
   return [
     route({
       id: 'lookAtInvitation',
@@ -146,8 +146,8 @@ function acceptanceRoutes({ db }: SignInOptions, invitations: Invitations): Rout
       run: async (call) => {
         const who = { visit: call.visit, signedIn: () => call.signedIn }
         const accepted = await invitations.accept(call.body, who)
-        if ('secret' in accepted) return letIn(db, accepted, call)
-        return { is_signed_in: true, person: await showPerson(db, accepted), ticket: null }
+        if ('secret' in accepted) return letIn(options, accepted, call)
+        return { is_signed_in: true, person: await showPerson(options, accepted), ticket: null }
       },
     }),
   ]

@@ -55,11 +55,9 @@ export async function createPerson(
 export async function updatePerson(
   db: Queries,
   personId: string,
-  change: Partial<Pick<PersonTable, 'name' | 'language'>>,
+  change: Partial<Pick<PersonTable, 'name' | 'language' | 'terms_version' | 'terms_accepted_at'>>,
 ): Promise<void> {
-  const { name, language } = change
-  const given = { ...(name === undefined ? {} : { name }), ...(language === undefined ? {} : { language }) }
-  await db.updateTable('people').set(given).where('person_id', '=', personId).execute()
+  await db.updateTable('people').set(change).where('person_id', '=', personId).execute()
 }
 
 /** Lists a page of all people, newest first, or of those who have the text in their name or address. */

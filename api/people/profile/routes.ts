@@ -11,6 +11,7 @@ import { moveSession } from '../person/sessions.ts'
 import type { SignInOptions } from '../sign-in/admission.ts'
 import { showPerson } from '../sign-in/entry.ts'
 import { Person } from '../sign-in/schema.ts'
+import { acceptance } from '../sign-in/terms.ts'
 import { shown } from '../two-factor/routes.ts'
 import type { TwoFactor } from '../two-factor/two-factor.ts'
 import { type DeletionOptions, deletePerson } from './deletion.ts'
@@ -40,7 +41,7 @@ export function personRoutes(options: PeopleOptions, parts: Parts): Route[] {
   ]
 }
 
-function profileRoutes({ db }: SignInOptions): Route[] {
+function profileRoutes(options: SignInOptions): Route[] {
   return [
     route({
       id: 'getPerson',
@@ -52,7 +53,7 @@ function profileRoutes({ db }: SignInOptions): Route[] {
       description:
         'Returns the person with their role in each account that they are a member of. `account_id` is the account that requests are for.',
       reply: { 200: Person },
-      run: ({ signedIn }) => showPerson(db, signedIn),
+      run: ({ signedIn }) => showPerson(options, signedIn),
     }),
     route({
       id: 'updatePerson',
@@ -60,14 +61,17 @@ function profileRoutes({ db }: SignInOptions): Route[] {
       path: '/person',
       scope: 'person',
       tag: personTag,
-      summary: 'Change the name or the language of the person',
+      summary: 'Change the name or the language of the person, or accept terms',
       description:
         'Changes the fields in the body and leaves the others as they are. The e-mail address is changed by `POST /person/email`.',
       body: PersonUpdate,
       reply: { 200: Person },
+      errors: [peopleProblems.terms_not_accepted],
       run: async ({ signedIn, body }) => {
-        await updatePerson(db, signedIn.personId, body)
-        return showPerson(db, signedIn)
+        const { accepted_terms: accepted, ...change } = body
+        const terms = accepted === undefined ? {} : acceptance(options, accepted)
+        await updatePerson(options.db, signedIn.personId, { ...change, ...terms })
+        return showPerson(options, signedIn)
       },
     }),
   ]
@@ -156,7 +160,7 @@ function deleteRoute(options: PeopleOptions, parts: Parts): Route {
   })
 }
 
-function accountRoute({ db }: SignInOptions): Route {
+function accountRoute(options: SignInOptions): Route {
   return route({
     id: 'chooseAccount',
     method: 'POST',
@@ -171,9 +175,9 @@ function accountRoute({ db }: SignInOptions): Route {
     run: async ({ signedIn, body }) => {
       const { account_id: accountId } = body
       const { personId, sessionId } = signedIn
-      if (!(await membership.first(db, { accountId, personId }))) throw notAMember()
-      await moveSession(db, sessionId, accountId)
-      return showPerson(db, { ...signedIn, accountId })
+      if (!(await membership.first(options.db, { accountId, personId }))) throw notAMember()
+      await moveSession(options.db, sessionId, accountId)
+      return showPerson(options, { ...signedIn, accountId })
     },
     errors: [httpProblems.not_a_member],
   })

@@ -15,7 +15,7 @@ interface Parts {
 }
 
 /** Signing in with an OpenID Connect provider. */
-export function providerSignInRoutes({ db }: SignInOptions, { provider, tickets, signIns }: Parts): Route[] {
+export function providerSignInRoutes(options: SignInOptions, { provider, tickets, signIns }: Parts): Route[] {
   return [
     route({
       id: 'beginProviderSignIn',
@@ -57,7 +57,7 @@ export function providerSignInRoutes({ db }: SignInOptions, { provider, tickets,
         const entry = await signIns.useProvider({ language: 'en', ...call.body }, call.visit)
         if ('identityTicket' in entry)
           return { is_signed_in: false, person: null, ticket: null, identity_ticket: entry.identityTicket }
-        return { ...(await letIn(db, entry, call)), identity_ticket: null }
+        return { ...(await letIn(options, entry, call)), identity_ticket: null }
       },
     }),
   ]

@@ -64,7 +64,7 @@ function optionsRoute({ signUp, catalog }: Options, passkeys: Passkeys, provider
   })
 }
 
-function signUpRoutes({ db }: Options, signUps: SignUps): Route[] {
+function signUpRoutes(options: Options, signUps: SignUps): Route[] {
   return [
     route({
       id: 'requestSignUp',
@@ -92,12 +92,12 @@ function signUpRoutes({ db }: Options, signUps: SignUps): Route[] {
       body: SignUpCompletion,
       reply: { 200: SignIn },
       errors: [peopleProblems.link_invalid, peopleProblems.terms_not_accepted],
-      run: async (call) => letIn(db, await signUps.complete(call.body, call.visit), call),
+      run: async (call) => letIn(options, await signUps.complete(call.body, call.visit), call),
     }),
   ]
 }
 
-function passwordRoutes({ db }: Options, signIns: SignIns): Route[] {
+function passwordRoutes(options: Options, signIns: SignIns): Route[] {
   return [
     route({
       id: 'signIn',
@@ -111,7 +111,7 @@ function passwordRoutes({ db }: Options, signIns: SignIns): Route[] {
       body: SignInRequest,
       reply: { 200: SignIn },
       errors: [peopleProblems.sign_in_failed],
-      run: async (call) => letIn(db, await signIns.signIn(call.body, call.visit), call),
+      run: async (call) => letIn(options, await signIns.signIn(call.body, call.visit), call),
     }),
     route({
       id: 'signInByLink',
@@ -125,7 +125,7 @@ function passwordRoutes({ db }: Options, signIns: SignIns): Route[] {
       body: LinkUse,
       reply: { 200: SignIn },
       errors: [peopleProblems.link_invalid],
-      run: async (call) => letIn(db, await signIns.useLink(call.body.token, call.visit), call),
+      run: async (call) => letIn(options, await signIns.useLink(call.body.token, call.visit), call),
     }),
     route({
       id: 'signOut',
@@ -137,7 +137,7 @@ function passwordRoutes({ db }: Options, signIns: SignIns): Route[] {
       description: 'Ends the session of this request. Its event streams and consoles are closed.',
       reply: { 204: null },
       run: async ({ signedIn, visit, setHeader, report }) => {
-        await endSession(db, signedIn.personId, signedIn.sessionId)
+        await endSession(options.db, signedIn.personId, signedIn.sessionId)
         setHeader('set-cookie', writeCookie(null, visit.isSecure, 0))
         report({ event: 'signed_out', objectId: signedIn.sessionId })
       },
@@ -146,7 +146,7 @@ function passwordRoutes({ db }: Options, signIns: SignIns): Route[] {
 }
 
 /** The second step of every way to sign in, if there is a second factor. */
-function codeRoute({ db }: Options, signIns: SignIns): Route {
+function codeRoute(options: Options, signIns: SignIns): Route {
   return route({
     id: 'signInByCode',
     method: 'POST',
@@ -159,11 +159,11 @@ function codeRoute({ db }: Options, signIns: SignIns): Route {
     body: TicketUse,
     reply: { 200: SignIn },
     errors: [peopleProblems.ticket_invalid, peopleProblems.wrong_code],
-    run: async (call) => letIn(db, await signIns.useCode(plain(call.body), call.visit), call),
+    run: async (call) => letIn(options, await signIns.useCode(plain(call.body), call.visit), call),
   })
 }
 
-function passkeySignInRoutes({ db }: Options, { signIns, passkeys }: Parts): Route[] {
+function passkeySignInRoutes(options: Options, { signIns, passkeys }: Parts): Route[] {
   return [
     route({
       id: 'beginPasskeySignIn',
@@ -190,13 +190,13 @@ function passkeySignInRoutes({ db }: Options, { signIns, passkeys }: Parts): Rou
       body: PasskeyUse,
       reply: { 200: SignIn },
       errors: [peopleProblems.ticket_invalid, peopleProblems.passkey_refused],
-      run: async (call) => letIn(db, await signIns.usePasskey(call.body, call.visit), call),
+      run: async (call) => letIn(options, await signIns.usePasskey(call.body, call.visit), call),
     }),
   ]
 }
 
 /** Choosing a new password with a link from a mail. */
-export function resetRoutes({ db }: Options, resets: PasswordResets): Route[] {
+export function resetRoutes(options: Options, resets: PasswordResets): Route[] {
   return [
     route({
       id: 'requestPasswordReset',
@@ -225,7 +225,7 @@ export function resetRoutes({ db }: Options, resets: PasswordResets): Route[] {
       errors: [peopleProblems.link_invalid],
       run: async (call) => {
         const entry = await resets.complete(call.body, call.visit)
-        const reply = await letIn(db, entry, call)
+        const reply = await letIn(options, entry, call)
         const { personId } = entry
         call.report({ event: 'password_changed', objectId: personId, personId })
         return reply

@@ -22,6 +22,11 @@ const Membership = Type.Object(
   { description: 'An account that the person is a member of' },
 )
 
+const Terms = {
+  url: Type.String({ description: 'Page of the terms', examples: ['https://example.com/terms'] }),
+  version: Type.String({ description: 'Version of the terms in force', examples: ['2026-11'] }),
+}
+
 export const Person = Type.Object(
   {
     person_id: PersonId,
@@ -52,6 +57,10 @@ export const Person = Type.Object(
     identity_provider: nullable(Type.String({ examples: ['accounts.example.com'] }), {
       description:
         'Host of the OpenID Connect provider that the person can sign in with; null if there is none',
+    }),
+    terms_due: nullable(Type.Object(Terms), {
+      description:
+        'Terms in force that the person has not accepted: a page should ask for that, and send the version to `PATCH /person`. Null if there are none. Tokens work regardless',
     }),
     created_at: CreatedAt,
     session_id: SessionId,
@@ -95,13 +104,9 @@ export const SignInOptions = Type.Object(
         logo_url: nullable(Type.String({ examples: ['https://example.com/logo.svg'] }), {
           description: 'Picture to show beside the name; null for none',
         }),
-        terms: nullable(
-          Type.Object({
-            url: Type.String({ description: 'Page of the terms', examples: ['https://example.com/terms'] }),
-            version: Type.String({ description: 'Version of the terms in force', examples: ['2026-11'] }),
-          }),
-          { description: 'Terms that a new person must accept, in `accepted_terms`; null if there are none' },
-        ),
+        terms: nullable(Type.Object(Terms), {
+          description: 'Terms that a new person must accept, in `accepted_terms`; null if there are none',
+        }),
       },
       { description: 'The hoster of this installation' },
     ),

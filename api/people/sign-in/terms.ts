@@ -9,17 +9,24 @@ export const AcceptedTerms = Type.Optional(
   Type.String({
     maxLength: 64,
     description:
-      'Version of the terms that the new person has accepted, as `operator.terms` of `GET /sign-in/options` has it; required if there are terms',
+      'Version of the terms that the person has accepted, as `operator.terms` of `GET /sign-in/options` has it; new people must send it if there are terms',
     examples: ['2026-11'],
   }),
 )
+
+type InForce = Pick<Catalog, 'operator'>
+
+/** The terms in force that a person has yet to accept; null if there are none. */
+export function termsDue({ operator }: InForce, { terms_version }: Pick<PersonTable, 'terms_version'>) {
+  return operator.terms?.version === terms_version ? null : operator.terms
+}
 
 /**
  * Returns the acceptance of the terms, which is kept with a new person.
  * @throws ApiError terms_not_accepted if there are terms, and another version or none was accepted
  */
 export function acceptance(
-  { catalog, clock }: { catalog: Pick<Catalog, 'operator'>; clock: Clock },
+  { catalog, clock }: { catalog: InForce; clock: Clock },
   accepted: string | undefined,
 ): Pick<PersonTable, 'terms_version' | 'terms_accepted_at'> {
   const { terms } = catalog.operator
@@ -27,6 +34,6 @@ export function acceptance(
   if (terms.version === accepted) return { terms_version: accepted, terms_accepted_at: clock.now() }
   throw new ApiError(
     peopleProblems.terms_not_accepted,
-    `To sign up, accept the terms at ${terms.url}: send their version, ${terms.version}, as accepted_terms.`,
+    `Accept the terms at ${terms.url}: send their version, ${terms.version}, as accepted_terms.`,
   )
 }

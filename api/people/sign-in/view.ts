@@ -12,7 +12,12 @@ export function personView(
   {
     twoFactor,
     issuer,
-  }: { twoFactor: { enabledAt: number; recoveryCodesLeft: number } | null; issuer: string | null },
+    terms,
+  }: {
+    twoFactor: { enabledAt: number; recoveryCodesLeft: number } | null
+    issuer: string | null
+    terms: Person['terms_due']
+  },
 ): Person {
   return {
     person_id: row.person_id,
@@ -26,6 +31,7 @@ export function personView(
       recovery_codes_left: twoFactor.recoveryCodesLeft,
     },
     identity_provider: issuer && new URL(issuer).hostname,
+    terms_due: terms,
     created_at: isoTime(row.created_at),
     session_id: sessionId,
     account_id: accountId,

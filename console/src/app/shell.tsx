@@ -5,6 +5,7 @@ import { Features } from '../feature.ts'
 import { useFormats } from '../format.ts'
 import { Contact } from '../people/hoster.tsx'
 import { SignInAgain } from '../people/sign-in-again.tsx'
+import { TermsGate } from '../people/terms-gate.tsx'
 import { sessionQuery } from '../session.ts'
 import { Button, IconButton } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
@@ -46,7 +47,9 @@ export function Shell() {
         <Lines />
         <main id="main" className="main">
           <Features value={features}>
-            <Outlet />
+            <TermsGate>
+              <Outlet />
+            </TermsGate>
           </Features>
         </main>
       </div>

@@ -57,6 +57,39 @@ test('people who are invited or come by the provider accept the terms too', asyn
   expect(versions).toEqual([{ terms_version: '2026-11' }, { terms_version: '2026-11' }])
 })
 
+test('a person of earlier terms is asked to accept those in force, and tokens work meanwhile', async () => {
+  const later = { ...terms, version: '2027-01' }
+  const place = { ...catalog, operator: { ...catalog.operator, terms: null as null | typeof terms } }
+  const t = await testApp({ catalog: place })
+  const { call } = openBrowser(t)
+  await call('POST', '/sign-up', { email: 'ann@example.com' })
+  const body = { token: await linkTo(t, 'ann@example.com'), name: 'Ann', password: PASSWORD }
+  expect((await call('POST', '/sign-up/complete', body)).body.person.terms_due).toBeNull()
+  for (const due of [terms, later]) {
+    place.operator.terms = due
+    expect((await call('GET', '/person')).body.terms_due).toEqual(due)
+    expect((await call('GET', '/account/me')).status).toBe(200)
+    expect((await t.call('GET', '/account/me')).status).toBe(200)
+    const old = await call('PATCH', '/person', { accepted_terms: '2025-01', name: 'Other' })
+    expect([old.status, old.body.code]).toEqual([409, 'terms_not_accepted'])
+    const done = await call('PATCH', '/person', { accepted_terms: due.version })
+    expect([done.status, done.body.terms_due, done.body.name]).toEqual([200, null, 'Ann'])
+    const [row] = await t.db.selectFrom('people').selectAll().execute()
+    expect(row).toMatchObject({ terms_version: due.version, terms_accepted_at: t.clock.now() })
+  }
+  place.operator.terms = null
+  expect((await call('GET', '/person')).body.terms_due).toBeNull()
+})
+
+test('mails begin with the logo of the hoster', async () => {
+  const t = await testApp({ catalog })
+  await openBrowser(t).call('POST', '/sign-up', { email: 'ann@example.com' })
+  await linkTo(t, 'ann@example.com')
+  expect(t.mails[0]?.html).toMatch(
+    /<body.*>\n<p><img src="https:\/\/static\.example\.com\/logo\.svg" alt="Example Cloud" height="40"><\/p>\n<p>Somebody/,
+  )
+})
+
 test('the logo may come from its own address, and from no other', async () => {
   const page = { page: '<title>x</title>', files: new Map() }
   const policyOf = async (options: Parameters<typeof testApp>[0]) => {
