@@ -885,8 +885,8 @@ export interface NotSupportedProblem {
   request_id: string
   /** Stable code for programs */
   code: 'not_supported'
-  /** A feature of a zone: `public_ipv4` and `public_ipv6`, public addresses of servers; `published_ports`, ports of the host that lead to a server; `private_networks`, networks between servers; `firewalls`, rules for connections; `console`, a serial console; `snapshots`, copies of disks */
-  feature: 'public_ipv4' | 'public_ipv6' | 'published_ports' | 'private_networks' | 'firewalls' | 'console' | 'snapshots'
+  /** A feature of a zone: `public_ipv4` and `public_ipv6`, public addresses of servers; `published_ports`, ports of the host that lead to a server; `private_networks`, networks between servers; `firewalls`, rules for connections; `console`, a serial console; `snapshots`, copies of disks; `reset_password`, a new password for a running server */
+  feature: 'public_ipv4' | 'public_ipv6' | 'published_ports' | 'private_networks' | 'firewalls' | 'console' | 'snapshots' | 'reset_password'
 }
 
 export interface OpenInvitation {
@@ -965,7 +965,7 @@ export interface OperatedOperation {
   /** The server of the operation; null if it has none */
   server_id: string | null
   /** Type of the operation */
-  type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'delete' | 'attach_network' | 'detach_network'
+  type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'reset_password' | 'delete' | 'attach_network' | 'detach_network'
   /** Queued (`pending`), in progress (`running`) or finished: `succeeded`, `failed`, or `canceled` by a later request */
   status: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled'
   /** Estimated progress in percent; 100 once it has succeeded */
@@ -1004,7 +1004,7 @@ export interface Operation {
   /** The server of the operation; null if it has none */
   server_id: string | null
   /** Type of the operation */
-  type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'delete' | 'attach_network' | 'detach_network'
+  type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'reset_password' | 'delete' | 'attach_network' | 'detach_network'
   /** Queued (`pending`), in progress (`running`) or finished: `succeeded`, `failed`, or `canceled` by a later request */
   status: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled'
   /** Estimated progress in percent; 100 once it has succeeded */
@@ -1302,9 +1302,9 @@ export interface Problem {
   /** Id of the key that exists */
   ssh_key_id?: string | undefined
   /** Its status */
-  current_status?: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'suspended' | 'error' | 'deleting' | undefined
+  current_status?: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'resetting_password' | 'suspended' | 'error' | 'deleting' | undefined
   /** Statuses that allow it */
-  allowed_statuses?: Array<'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'suspended' | 'error' | 'deleting'> | undefined
+  allowed_statuses?: Array<'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'resetting_password' | 'suspended' | 'error' | 'deleting'> | undefined
   /** The operation to wait for */
   operation_id?: string | null | undefined
   /** Balance that is required: 24 hours of everything that the account pays for, including this, in rubles with two decimals */
@@ -1322,8 +1322,8 @@ export interface Problem {
   } | undefined
   /** Zones that have a free address now */
   alternatives?: Array<string> | undefined
-  /** A feature of a zone: `public_ipv4` and `public_ipv6`, public addresses of servers; `published_ports`, ports of the host that lead to a server; `private_networks`, networks between servers; `firewalls`, rules for connections; `console`, a serial console; `snapshots`, copies of disks */
-  feature?: 'public_ipv4' | 'public_ipv6' | 'published_ports' | 'private_networks' | 'firewalls' | 'console' | 'snapshots' | undefined
+  /** A feature of a zone: `public_ipv4` and `public_ipv6`, public addresses of servers; `published_ports`, ports of the host that lead to a server; `private_networks`, networks between servers; `firewalls`, rules for connections; `console`, a serial console; `snapshots`, copies of disks; `reset_password`, a new password for a running server */
+  feature?: 'public_ipv4' | 'public_ipv6' | 'published_ports' | 'private_networks' | 'firewalls' | 'console' | 'snapshots' | 'reset_password' | undefined
 }
 
 export interface Project {
@@ -1684,7 +1684,7 @@ export interface Server {
   /** Name of a zone, as `GET /zones` lists them */
   zone_slug: string
   /** Status of the server; those in -ing are temporary. `suspended`: stopped because the balance is used up, or by the operator; `error`: see `status_reason`, then start, reboot or delete it */
-  status: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'suspended' | 'error' | 'deleting'
+  status: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'resetting_password' | 'suspended' | 'error' | 'deleting'
   /** Why it has this status, if no request led to it: `guest_shutdown`, `balance_depleted`, `account_suspended`, or the error code of an operation; `host_unavailable` if its host does not answer, so that the status is the last known one; otherwise null */
   status_reason: string | null
   /** Whether the size is a preset or chosen freely */
@@ -1736,7 +1736,7 @@ export interface Server {
     /** Id of the operation; wait for it by this id */
     operation_id: string
     /** Type of the operation */
-    type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'delete'
+    type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'reset_password' | 'delete'
     /** Queued (`pending`), in progress (`running`) or finished: `succeeded`, `failed`, or `canceled` by a later request */
     status: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled'
     /** Estimated progress in percent; 100 once it has succeeded */
@@ -1916,7 +1916,7 @@ export interface ServerDetails {
   /** Name of a zone, as `GET /zones` lists them */
   zone_slug: string
   /** Status of the server; those in -ing are temporary. `suspended`: stopped because the balance is used up, or by the operator; `error`: see `status_reason`, then start, reboot or delete it */
-  status: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'suspended' | 'error' | 'deleting'
+  status: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'resetting_password' | 'suspended' | 'error' | 'deleting'
   /** Why it has this status, if no request led to it: `guest_shutdown`, `balance_depleted`, `account_suspended`, or the error code of an operation; `host_unavailable` if its host does not answer, so that the status is the last known one; otherwise null */
   status_reason: string | null
   /** Whether the size is a preset or chosen freely */
@@ -1986,7 +1986,7 @@ export interface ServerDetails {
     }>
     /** Whether a login can succeed now */
     is_ready: boolean
-    /** Generated password; null if it was created with keys, or if the token lacks `servers:write` */
+    /** Generated password; null if it was created with keys and none was set since, or if the token lacks `servers:write`. With keys, only the console accepts it, unless the settings of its SSH allow passwords */
     password: string | null
   }
   /** The operation in progress; null if there is none */
@@ -1994,7 +1994,7 @@ export interface ServerDetails {
     /** Id of the operation; wait for it by this id */
     operation_id: string
     /** Type of the operation */
-    type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'delete'
+    type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'reset_password' | 'delete'
     /** Queued (`pending`), in progress (`running`) or finished: `succeeded`, `failed`, or `canceled` by a later request */
     status: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled'
     /** Estimated progress in percent; 100 once it has succeeded */
@@ -2094,7 +2094,7 @@ export interface ServerDetails {
     excess_rub: string
   }
   /** Actions that its status allows now; `update` changes the name and similar fields, `resize` the plan */
-  allowed_actions: Array<'start' | 'stop' | 'reboot' | 'console' | 'update' | 'resize' | 'rebuild' | 'delete'>
+  allowed_actions: Array<'start' | 'stop' | 'reboot' | 'console' | 'update' | 'resize' | 'rebuild' | 'reset_password' | 'delete'>
 }
 
 export interface ServerList {
@@ -2142,16 +2142,16 @@ export interface ServerStateConflictProblem {
   /** Stable code for programs */
   code: 'server_state_conflict'
   /** Its status */
-  current_status: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'suspended' | 'error' | 'deleting'
+  current_status: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'resetting_password' | 'suspended' | 'error' | 'deleting'
   /** Statuses that allow it */
-  allowed_statuses: Array<'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'suspended' | 'error' | 'deleting'>
+  allowed_statuses: Array<'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'resetting_password' | 'suspended' | 'error' | 'deleting'>
 }
 
 export interface ServerStats {
   /** Id of the server */
   server_id: string
   /** Status of the server; those in -ing are temporary. `suspended`: stopped because the balance is used up, or by the operator; `error`: see `status_reason`, then start, reboot or delete it */
-  status: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'suspended' | 'error' | 'deleting'
+  status: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'resetting_password' | 'suspended' | 'error' | 'deleting'
   /** Seconds since it was started; null while it is off */
   uptime_seconds: number | null
   /** When it was measured */
@@ -2699,7 +2699,7 @@ export interface Zone {
   /** Kind of its servers: a `container` shares the kernel of its host, a `virtual_machine` has its own */
   server_type: 'virtual_machine' | 'container'
   /** Features of its servers; using any other returns 409 `not_supported` */
-  features: Array<'public_ipv4' | 'public_ipv6' | 'published_ports' | 'private_networks' | 'firewalls' | 'console' | 'snapshots'>
+  features: Array<'public_ipv4' | 'public_ipv6' | 'published_ports' | 'private_networks' | 'firewalls' | 'console' | 'snapshots' | 'reset_password'>
   /** Whether a server can be created here now */
   is_available: boolean
 }
@@ -2734,7 +2734,7 @@ export interface ZoneRoom {
 }
 
 /** Every Server.status. */
-export const serverStatuses = ['creating', 'running', 'stopped', 'starting', 'stopping', 'rebooting', 'resizing', 'rebuilding', 'suspended', 'error', 'deleting'] as const
+export const serverStatuses = ['creating', 'running', 'stopped', 'starting', 'stopping', 'rebooting', 'resizing', 'rebuilding', 'resetting_password', 'suspended', 'error', 'deleting'] as const
 
 /** Every Account.status. */
 export const accountStatuses = ['active', 'suspended', 'closed'] as const
@@ -3317,7 +3317,7 @@ export interface Routes {
       /** Name of a zone, as `GET /zones` lists them */
       zone_slug?: string | undefined
       /** Only those with this status */
-      status?: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'suspended' | 'error' | 'deleting' | undefined
+      status?: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'resetting_password' | 'suspended' | 'error' | 'deleting' | undefined
       /** Whether the size is a preset or chosen freely */
       plan_type?: 'preset' | 'custom' | undefined
       /** Processor vendor; a zone may have both, at different prices */
@@ -3464,6 +3464,14 @@ export interface Routes {
       server_id: string
     }
     body?: RebuildRequest | undefined
+    reply: Operation
+  }
+  /** Set a new password on a running server */
+  'POST /servers/{server_id}/reset_password': {
+    path: {
+      /** Id of the server, a UUID */
+      server_id: string
+    }
     reply: Operation
   }
   /** Open the serial console of a server */
@@ -3685,7 +3693,7 @@ export interface Routes {
       /** Queued (`pending`), in progress (`running`) or finished: `succeeded`, `failed`, or `canceled` by a later request */
       status?: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled' | undefined
       /** Type of the operation */
-      type?: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'delete' | 'attach_network' | 'detach_network' | undefined
+      type?: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'reset_password' | 'delete' | 'attach_network' | 'detach_network' | undefined
       /** Type of the resource that the operation is on */
       subject_type?: 'server' | 'network' | undefined
       /** Id of the resource that the operation is on */

@@ -69,6 +69,9 @@ function actionsOf(call: Call) {
       call('POST /servers/{server_id}/stop', { path: { server_id }, body }, options),
     reboot: (server_id: string, body: StopRequest = {}, options?: CallOptions) =>
       call('POST /servers/{server_id}/reboot', { path: { server_id }, body }, options),
+    /** Sets a new password on a running server; the details show it once the operation has succeeded. */
+    resetPassword: (server_id: string, options?: CallOptions) =>
+      call('POST /servers/{server_id}/reset_password', { path: { server_id } }, options),
     /** Replaces the disk by a new operating system; all data on it is lost. */
     rebuild: (server_id: string, body: RebuildRequest, options?: CallOptions) =>
       call('POST /servers/{server_id}/rebuild', { path: { server_id }, body }, options),

@@ -58,6 +58,7 @@ const requests: [title: string, action: Action, accepted: string, force?: boolea
   ['PATCH, metadata', 'update', '200'],
   ['PATCH, plan', 'resize', '202'],
   ['rebuild', 'rebuild', '202'],
+  ['reset password', 'reset_password', '202'],
   ['DELETE', 'delete', '202'],
 ]
 const refused = {

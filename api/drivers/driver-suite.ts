@@ -3,10 +3,12 @@ import {
   type Driver,
   DriverError,
   type DriverErrorCode,
+  type GuestLogin,
   type MachineSpec,
   type Measurement,
   type ServerNetwork,
 } from './driver.ts'
+import { isHashOf } from './guest/crypt.ts'
 import type { ImageSpec } from './images.ts'
 
 /** A driver under test, and the changes that the suite makes to its world from outside. */
@@ -28,6 +30,8 @@ export interface DriverWorld {
   /** Writes to the disk of a machine that is off, and reads it; needed where there are snapshots. */
   write?(serverId: string, data: string): Promise<void>
   read?(serverId: string): Promise<string | null>
+  /** Returns the hash of the login user's password in a running guest. */
+  passwordHash(serverId: string): Promise<string>
   /** The service ends and starts again: `driver` is a new one over the same machines. */
   restart(): Promise<void>
   /** The names of everything that is left of a machine: processes, files, ports. */
@@ -86,6 +90,8 @@ export function driverSuite(name: string, makeWorld: () => Promise<DriverWorld>)
       expect((await world.driver.list()).has('nobody')).toBe(false)
       await refused(world.driver.start('nobody'), 'not_found')
       await refused(world.driver.reset('nobody'), 'not_found')
+      const login = { username: 'ann', password: 'secret' }
+      await refused(world.driver.setPassword('nobody', login), 'not_found')
     })
 
     test('defining is safe to repeat, and destroying leaves nothing', async () => {
@@ -341,6 +347,12 @@ export function driverSuite(name: string, makeWorld: () => Promise<DriverWorld>)
         fingerprint: expect.stringMatching(/^SHA256:[A-Za-z0-9+/]{43}$/),
         publicKey: expect.stringMatching(/^[A-Za-z0-9+/]+=*$/),
       })
+      // The guest's agent may come up later than SSH.
+      const password = 'correct horse'
+      const { username } = world.spec(id)
+      await world.until('its password is set', () => sets(world.driver, id, { username, password }))
+      expect(isHashOf(password, await world.passwordHash(id))).toBe(true)
+      await refused(world.driver.setPassword(id, { username: 'nobody-here', password }), 'unavailable')
       // It no longer occupies a slot of its owner either, even for the next service.
       await world.restart()
       const other = await made('other', { owner: world.spec(id).owner })
@@ -375,6 +387,16 @@ function listen(driver: Driver): Set<string> {
   const heard = new Set<string>()
   driver.watch((serverId) => heard.add(serverId))
   return heard
+}
+
+async function sets(driver: Driver, id: string, login: GuestLogin): Promise<boolean> {
+  try {
+    await driver.setPassword(id, login)
+    return true
+  } catch (error) {
+    if (!(error instanceof DriverError && error.code === 'unavailable')) throw error
+    return false
+  }
 }
 
 async function refused(call: Promise<unknown>, code: DriverErrorCode): Promise<void> {

@@ -18,6 +18,7 @@ export const features = [
   'firewalls',
   'console',
   'snapshots',
+  'reset_password',
 ] as const
 export type Feature = (typeof features)[number]
 
@@ -217,6 +218,11 @@ export interface HostFacts {
   warnings: readonly string[]
 }
 
+export interface GuestLogin {
+  username: string
+  password: string
+}
+
 /** One reader of a guest's serial console. */
 export interface Console {
   /** Returns the guest's output as soon as there is some; null: the machine is off, or this was closed. */
@@ -314,6 +320,12 @@ export interface Driver {
    * @throws DriverError unavailable, unsupported (cards in private networks, until its next start or for good)
    */
   connect(networks: ReadonlyMap<string, ServerNetwork>): Promise<void>
+
+  /**
+   * Sets the password of a user in a running guest, by the guest's agent if it is a virtual machine.
+   * @throws DriverError not_found (it is off), unavailable (the guest does not do it), unsupported (until its next start)
+   */
+  setPassword(serverId: string, login: GuestLogin): Promise<void>
 
   /**
    * Opens the serial console of a running machine. The guest never waits for a reader: a slow one misses output that is

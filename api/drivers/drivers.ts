@@ -80,6 +80,7 @@ export class ClosedDriver implements Driver {
   readonly measure = this.#refuse
   readonly ready = this.#refuse
   readonly connect = this.#refuse
+  readonly setPassword = this.#refuse
   readonly openConsole = this.#refuse
 
   watch(): void {}

@@ -54,7 +54,7 @@ const SshAccess = Type.Object(
     is_ready: Type.Boolean({ description: 'Whether a login can succeed now' }),
     password: nullable(Type.String(), {
       description:
-        'Generated password; null if it was created with keys, or if the token lacks `servers:write`',
+        'Generated password; null if it was created with keys and none was set since, or if the token lacks `servers:write`. With keys, only the console accepts it, unless the settings of its SSH allow passwords',
       examples: [null],
     }),
   },
@@ -144,7 +144,7 @@ export const ServerDetails = Type.Object(
     allowed_actions: Type.Array(Type.Enum([...actions]), {
       description:
         'Actions that its status allows now; `update` changes the name and similar fields, `resize` the plan',
-      examples: [['stop', 'reboot', 'console', 'update', 'rebuild', 'delete']],
+      examples: [['stop', 'reboot', 'console', 'update', 'rebuild', 'reset_password', 'delete']],
     }),
   },
   {

@@ -96,7 +96,7 @@ function sshCard(options: DetailsOptions, actor: Actor, server: ServerTable): Se
     port,
     username,
     command: port === null ? null : `ssh ${port === SSH_PORT ? '' : `-p ${port} `}${username}@${host}`,
-    auth_methods: [server.password === null ? 'public_key' : 'password'],
+    auth_methods: [keys.length > 0 ? 'public_key' : 'password'],
     keys: keys.map(({ ssh_key_id, name, fingerprint }) => ({ ssh_key_id, name, fingerprint })),
     host_key_fingerprints: hostKeys.map(({ type, fingerprint, publicKey }) => ({
       type,

@@ -1,6 +1,7 @@
 import { feature } from '../feature.ts'
 import { goneServers } from './gone.ts'
 import { type OrderRoutesOptions, orderRoutes } from './order/routes.ts'
+import { type PasswordRoutesOptions, passwordRoutes } from './password/routes.ts'
 import { type RebuildRoutesOptions, rebuildRoutes } from './rebuild/routes.ts'
 import { type ServerRoutesOptions, serverRoutes } from './routes.ts'
 
@@ -18,11 +19,9 @@ declare module '../events/types.ts' {
 
 export const servers = feature({
   tags: { Servers: 'Virtual machines, and the operations on them.' },
-  routes: (parts: OrderRoutesOptions & ServerRoutesOptions & RebuildRoutesOptions) => [
-    ...serverRoutes(parts),
-    ...orderRoutes(parts),
-    ...rebuildRoutes(parts),
-  ],
+  routes: (
+    parts: OrderRoutesOptions & ServerRoutesOptions & RebuildRoutesOptions & PasswordRoutesOptions,
+  ) => [...serverRoutes(parts), ...orderRoutes(parts), ...rebuildRoutes(parts), ...passwordRoutes(parts)],
   events,
   cleaning: () => ({ old: { servers: { days: 30, delete: goneServers() } } }),
 })

@@ -44,6 +44,11 @@ export interface RebuildData extends BootData {
   login: Pick<ServerTable, 'template_id' | 'ssh_keys' | 'password' | 'user_data'>
 }
 
+/** Data of a new password, sealed; it becomes a column of the server's row once the guest has it. */
+export interface PasswordData {
+  password: string
+}
+
 /** Types of operations on a server, each with its data. */
 export interface ServerOperations {
   create: BootData
@@ -52,6 +57,7 @@ export interface ServerOperations {
   reboot: BootData & OffData
   resize: ResizeData
   rebuild: RebuildData
+  reset_password: PasswordData
   delete: object
 }
 export type ServerOperation = keyof ServerOperations
@@ -68,6 +74,7 @@ export const plans: {
   reboot: { first: ({ force }) => (force ? 'reset' : 'shutdown'), deadlineMs: 60 * MINUTE },
   resize: { first: () => 'define', deadlineMs: 10 * MINUTE },
   rebuild: { first: () => 'prepare', deadlineMs: 90 * MINUTE },
+  reset_password: { first: () => 'set', deadlineMs: 5 * MINUTE },
   delete: { first: () => 'destroy', deadlineMs: 60 * MINUTE },
 }
 export const operationTypes = Object.keys(plans)

@@ -12,6 +12,7 @@ export const actions = [
   'update',
   'resize',
   'rebuild',
+  'reset_password',
   'delete',
 ] as const
 export type Action = (typeof actions)[number]
@@ -24,6 +25,7 @@ export const transient = {
   rebooting: 'reboot',
   resizing: 'resize',
   rebuilding: 'rebuild',
+  resetting_password: 'reset_password',
   deleting: 'delete',
 } as const satisfies Partial<Record<ServerStatus, ServerOperation>>
 
@@ -47,6 +49,7 @@ export const statuses = [
   'rebooting',
   'resizing',
   'rebuilding',
+  'resetting_password',
   'suspended',
   'error',
   'deleting',
@@ -60,6 +63,7 @@ export const poweredStatuses = [
   'stopping',
   'rebooting',
   'rebuilding',
+  'resetting_password',
 ] as const satisfies readonly ServerStatus[]
 
 /** The state rules: in which statuses an action is accepted. Guards, allowed_actions and the docs read this table. */
@@ -70,6 +74,7 @@ export const allowedIn = {
   console: poweredStatuses,
   resize: ['stopped'],
   rebuild: ['running', 'stopped', 'error'],
+  reset_password: ['running'],
   update: statuses.filter((status) => status !== 'deleting'),
   delete: statuses,
 } as const satisfies Record<Action, readonly ServerStatus[]>

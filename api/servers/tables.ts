@@ -17,6 +17,7 @@ export type ServerStatus =
   | 'rebooting'
   | 'resizing'
   | 'rebuilding'
+  | 'resetting_password'
   | 'suspended'
   | 'error'
   | 'deleting'

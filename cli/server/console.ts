@@ -37,8 +37,8 @@ async function loginHint({ berth }: Session, serverId: string): Promise<string |
   // The server's details are not read: they contain the password, and reading them is audited.
   const server = await berth.servers.get(serverId).catch(() => null)
   if (server === null || server.ssh_key_ids.length === 0) return null
-  const { name, ssh } = server
-  return `${name} was created with SSH keys and has no password: you can only watch its output here. To log in here, set one over SSH first, with: sudo passwd ${ssh.username}`
+  const { name } = server
+  return `${name} was created with SSH keys, without a password. To log in here, set one with: berth server reset-password ${name}`
 }
 
 /** Until the user leaves, or the console ends; the terminal is as before then. */

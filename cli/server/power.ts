@@ -91,6 +91,7 @@ const outcomes: Record<Operation['type'], string> = {
   reboot: 'is running again',
   resize: 'is resized',
   rebuild: 'is rebuilt',
+  reset_password: 'has a new password',
   delete: 'is deleted',
   attach_network: 'is attached',
   detach_network: 'is detached',

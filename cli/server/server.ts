@@ -7,6 +7,7 @@ import { metricsCommand } from './metrics.ts'
 import { listPorts, publishCommand, unpublishCommand } from './ports.ts'
 import { deleteCommand, powerCommands, waitCommand } from './power.ts'
 import { rebuildCommand } from './rebuild.ts'
+import { resetPasswordCommand } from './reset-password.ts'
 import { resizeCommand } from './resize.ts'
 import { showCommand } from './show.ts'
 import { sshCommand } from './ssh.ts'
@@ -32,6 +33,7 @@ export function serverCommand(): Command {
     updateCommand(),
     resizeCommand(),
     rebuildCommand(),
+    resetPasswordCommand(),
     deleteCommand(),
   ]
   for (const command of commands) server.addCommand(command)

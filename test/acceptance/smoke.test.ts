@@ -68,7 +68,7 @@ async function created(t: TestContext): Promise<Reply['body']> {
   const { body } = await call('GET', `/servers/${server.server_id}/details`)
   expect(body).toMatchObject({
     billing: { billed_since: expect.any(String), is_billed_when_stopped: true },
-    allowed_actions: ['stop', 'reboot', 'console', 'update', 'rebuild', 'delete'],
+    allowed_actions: ['stop', 'reboot', 'console', 'update', 'rebuild', 'reset_password', 'delete'],
     ssh: {
       is_ready: true,
       auth_methods: ['public_key'],
@@ -103,7 +103,7 @@ test('a server is created, runs, is stopped, started, rebooted, resized, rebuilt
 
   await act(id, 'start')
   expect(await show()).toMatchObject({ status: 'running' })
-  for (const action of ['reboot', 'rebuild'] as const) {
+  for (const action of ['reboot', 'rebuild', 'reset_password'] as const) {
     await act(id, action, action === 'rebuild' ? { template_id: size.template_id } : {})
     expect(await show()).toMatchObject({ status: 'running' })
   }
@@ -114,8 +114,8 @@ test('a server is created, runs, is stopped, started, rebooted, resized, rebuilt
   expect(await call('GET', path)).toMatchObject({ status: 404, body: { code: 'server_not_found' } })
   const { items, total } = (await call('GET', `${path}/operations`)).body
   expect([total, ...items.map(({ type }: { type: string }) => type)]).toEqual([
-    7,
-    ...['delete', 'rebuild', 'reboot', 'start', 'resize', 'stop', 'create'],
+    8,
+    ...['delete', 'reset_password', 'rebuild', 'reboot', 'start', 'resize', 'stop', 'create'],
   ])
   await remove(id)
 })

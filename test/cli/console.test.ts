@@ -83,7 +83,7 @@ test('before the console of a server without a password it is said how one logs 
   await screen.answer('web-1:~#', leave)
   expect(await screen.ended()).toBe(0)
   expect(screen.text()).toMatch(
-    /^web-1 was created with SSH keys and has no password: .* with: sudo passwd \w+\nConnected/,
+    /^web-1 was created with SSH keys, .* with: berth server reset-password web-1\nConnected/,
   )
 })
 

@@ -137,6 +137,10 @@ test('a server is rebuilt from another template, once its name is confirmed', as
     'server rebuild web-1 --template micro --no-ssh-key --yes --wait -o json',
     'server update web-1 --delete-protection -o name',
     'server rebuild web-1 --template micro --yes',
+    'server reset-password web-1 --wait',
+    'server reset-password web-1 --wait -o json',
+    'server stop web-1 --wait',
+    'server reset-password web-1',
   ])
 })
 

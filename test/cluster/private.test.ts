@@ -61,7 +61,7 @@ test('servers of two members meet in a private network, also after a member was 
   timeout: TIMEOUT_MS,
 }, async () => {
   const [zone] = (await service.call('GET', '/zones')).body
-  expect(zone.features).toEqual(['published_ports', 'private_networks', 'console'])
+  expect(zone.features).toEqual(['published_ports', 'private_networks', 'console', 'reset_password'])
   const network = { name: 'inner', ip_range: '10.1.0.0/24', zone_slug: ZONE }
   const { network_id } = (await service.call('POST', '/networks', network)).body
   const path = `/networks/${network_id}/servers`

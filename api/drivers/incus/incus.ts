@@ -3,6 +3,7 @@ import {
   type Console,
   type Driver,
   DriverError,
+  type GuestLogin,
   type HostFacts,
   hasDisk,
   isSnapshot,
@@ -11,6 +12,7 @@ import {
   type Measurement,
   type ServerNetwork,
 } from '../driver.ts'
+import { hashPassword } from '../guest/crypt.ts'
 import { Readiness } from '../guest/readiness.ts'
 import type { ImageSpec, ImageState } from '../images.ts'
 import type { Log } from '../log.ts'
@@ -55,6 +57,8 @@ const TEND_MS = 5_000
 const FEW = 8
 /** The time that a guest has to obey its power button; callers usually give up sooner. */
 const SHUTDOWN_SECONDS = 600
+/** The time that a command in a guest may take. */
+const EXEC_MS = 10_000
 
 interface Settings extends Required<IncusOptions> {
   client: IncusClient
@@ -227,6 +231,21 @@ export class IncusDriver implements Driver {
           .catch((error: unknown) => failures.push(error))
       })
       if (failures.length > 0) throw failures[0]
+    })
+  }
+
+  async setPassword(serverId: string, { username, password }: GuestLogin): Promise<void> {
+    await this.#try(async () => {
+      const instance = await this.#instances.get(serverId)
+      if (stateOf(instance).power !== 'running') throw new DriverError('not_found', 'The machine is off.')
+      // The events of the cluster show the command of each call, but not its environment.
+      const environment = { LOGIN: `${username}:${hashPassword(password)}` }
+      const command = ['sh', '-c', 'printf "%s\\n" "$LOGIN" | chpasswd -e']
+      const body = { command, environment, interactive: false, 'wait-for-websocket': false }
+      const path = this.#instances.path(serverId, '/exec')
+      const operation = await this.#operations.run('POST', path, { body, waitMs: EXEC_MS })
+      if (operation?.metadata?.return !== 0)
+        throw new DriverError('unavailable', `The guest did not set the password of ${username}.`)
     })
   }
 

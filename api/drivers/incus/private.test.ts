@@ -56,7 +56,12 @@ async function nothingIsLeft(): Promise<void> {
 }
 
 test('guests meet by cards that come while they run, keep them over a restart, and lose them again', async () => {
-  expect((await world.driver.host()).features).toEqual(['published_ports', 'private_networks', 'console'])
+  expect((await world.driver.host()).features).toEqual([
+    'published_ports',
+    'private_networks',
+    'console',
+    'reset_password',
+  ])
   const [ann, bob] = [card(5, 2), card(5, 3)]
   await started('ann')
   await started('bob', [bob])

@@ -128,5 +128,10 @@ export function withDefaults({
 
 /** The features of a zone, also while its cluster does not answer. */
 export function featuresOf({ uplink }: Pick<IncusZone, 'uplink'>): Feature[] {
-  return ['published_ports', ...(uplink === undefined ? [] : (['private_networks'] as const)), 'console']
+  return [
+    'published_ports',
+    ...(uplink === undefined ? [] : (['private_networks'] as const)),
+    'console',
+    'reset_password',
+  ]
 }

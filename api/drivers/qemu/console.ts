@@ -116,7 +116,7 @@ export class SerialConsoles {
  * Connects to a socket, but never through a link. A guest that has taken over its QEMU could otherwise lead the
  * service, and what the customer types, to any program on the host.
  */
-async function connected(path: string): Promise<Socket | null> {
+export async function connected(path: string): Promise<Socket | null> {
   const place = await open(path, O_PATH | constants.O_NOFOLLOW).catch((error: unknown) => {
     if (['ENOENT', 'ELOOP'].includes(errorCode(error) ?? '')) return null
     throw error

@@ -6,6 +6,7 @@ import { Semaphore } from '../../concurrency.ts'
 import { errorCode } from '../../files.ts'
 import {
   DriverError,
+  type GuestLogin,
   hasDisk,
   type MachineSpec,
   type MachineState,
@@ -13,6 +14,8 @@ import {
   type ServerNetwork,
   SSH_PORT,
 } from '../driver.ts'
+import { hashPassword } from '../guest/crypt.ts'
+import { askAgent } from './agent.ts'
 import { defineFiles } from './define.ts'
 import { diskFailure } from './disk.ts'
 import { isAlive } from './host/process.ts'
@@ -161,6 +164,24 @@ export class Machine {
       this.#process.boot++
       await seen.qmp.run('system_reset')
     })
+  }
+
+  /** @throws DriverError see Driver.setPassword */
+  setPassword({ username, password }: GuestLogin): Promise<void> {
+    return this.#exclusive(async () => {
+      const hash = Buffer.from(hashPassword(password)).toString('base64')
+      await this.#ask('guest-set-user-password', { username, password: hash, crypted: true })
+    })
+  }
+
+  /** Runs a command of the agent in a running guest. */
+  async #ask(command: string, args?: Record<string, unknown>): Promise<unknown> {
+    const seen = await this.#process.look()
+    if (seen.power === 'hung') throw new DriverError('unavailable', 'The machine does not respond')
+    const run = this.#process.run
+    if (seen.power !== 'on' || seen.status === 'shutdown' || !run)
+      throw new DriverError('not_found', 'The machine is off')
+    return askAgent(run.sockets, command, args)
   }
 
   powerOff(): Promise<void> {

@@ -7,6 +7,7 @@ import {
   type Console,
   type Driver,
   DriverError,
+  type GuestLogin,
   type HostFacts,
   isSnapshot,
   type MachineSpec,
@@ -289,6 +290,10 @@ export class QemuDriver implements Driver {
         .catch((error: unknown) => void failures.push(error)),
     )
     if (failures.length > 0) throw failures[0]
+  }
+
+  setPassword(serverId: string, login: GuestLogin): Promise<void> {
+    return this.#machine(serverId).setPassword(login)
   }
 
   openConsole(serverId: string, seen?: Buffer): Promise<Console> {

@@ -196,6 +196,10 @@ export class QemuWorld {
     process.kill(this.pidOf(serverId), 'SIGKILL')
   }
 
+  async passwordHash(serverId: string): Promise<string> {
+    return (await this.ssh(serverId, 'sudo -n grep ^ann: /etc/shadow')).split(':')[1] ?? ''
+  }
+
   /** Runs a command in the guest by the OpenSSH client. */
   async ssh(serverId: string, command: string): Promise<string> {
     const trust = [

@@ -1,13 +1,35 @@
 import { createHash } from 'node:crypto'
 import {
   DriverError,
+  type GuestLogin,
   type HostKey,
   type MachineSpec,
   type MachineState,
   type ServerNetwork,
 } from '../driver.ts'
+import { hashPassword } from '../guest/crypt.ts'
 import type { SharedStore } from '../module.ts'
 import { simulatedUse } from './use.ts'
+
+/** The methods of the simulator that tests can let fail. */
+export type Method =
+  | 'host'
+  | 'image'
+  | 'define'
+  | 'start'
+  | 'shutdown'
+  | 'reset'
+  | 'powerOff'
+  | 'destroy'
+  | 'snapshot'
+  | 'removeSnapshot'
+  | 'listSnapshots'
+  | 'inspect'
+  | 'measure'
+  | 'ready'
+  | 'connect'
+  | 'setPassword'
+  | 'openConsole'
 
 /** A simulated machine, as it is stored. */
 export interface Machine {
@@ -15,6 +37,8 @@ export interface Machine {
   /** Missing: it was never connected. */
   network?: ServerNetwork
   diskGb: number
+  /** Missing: no password was set while it ran. */
+  passwordHash?: string
   isOn: boolean
   startedAt: number
   readyAt: number
@@ -104,4 +128,12 @@ export function machinesIn(shared: SharedStore): MachineStore {
 function parsed(text: string): Machine {
   const machine: Machine = JSON.parse(text)
   return machine
+}
+
+/** Sets the password of the guest's login user. @throws DriverError see Driver.setPassword */
+export function withPassword(machine: Machine, { username, password }: GuestLogin, now: number): Machine {
+  if (!machine.isOn) throw new DriverError('not_found', 'The machine is off.')
+  if (machine.readyAt > now || username !== machine.spec.username)
+    throw new DriverError('unavailable', "The guest's agent does not answer, or has no such user.")
+  return { ...machine, passwordHash: hashPassword(password) }
 }

@@ -57,6 +57,10 @@ class SimulatedWorld implements DriverWorld {
     return this.driver.dataOf(serverId)
   }
 
+  async passwordHash(serverId: string): Promise<string> {
+    return this.driver.passwordHashOf(serverId) ?? ''
+  }
+
   async restart(): Promise<void> {
     await this.driver.close()
     this.driver = this.#open()

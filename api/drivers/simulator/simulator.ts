@@ -2,10 +2,9 @@ import type { Clock } from '../../clock.ts'
 import { mayBoot } from '../boot-slots.ts'
 import {
   type Console,
-  cpuTypes,
   type Driver,
   DriverError,
-  features,
+  type GuestLogin,
   type HostFacts,
   type HostKey,
   hasDisk,
@@ -18,7 +17,19 @@ import {
 } from '../driver.ts'
 import { type Connection, isLet } from '../firewall.ts'
 import type { ImageSpec, ImageState } from '../images.ts'
-import { bytesOf, copied, copyId, hostKeyOf, known, type Machine, newDisk, stateOf } from './machine.ts'
+import { HOST } from './host.ts'
+import {
+  bytesOf,
+  copied,
+  copyId,
+  hostKeyOf,
+  known,
+  type Machine,
+  type Method,
+  newDisk,
+  stateOf,
+  withPassword,
+} from './machine.ts'
 import { type MachinePlace, Machines } from './machines.ts'
 import { SimulatedShell } from './shell.ts'
 import { simulatedUse } from './use.ts'
@@ -40,39 +51,8 @@ export interface SimulatorOptions extends MachinePlace {
   bootSlots?: number
 }
 
-/** The simulated host, unless the options have another one. */
-const HOST: HostFacts = {
-  compute: 'simulator',
-  reason: 'machines exist in memory only',
-  isReal: false,
-  cpuTypes,
-  features,
-  cores: 64,
-  ramMb: 512 * 1024,
-  diskGb: 10_000,
-  warnings: [],
-}
-
 /** The share of a boot that passes before the guest's kernel runs. */
 const LOADER_SHARE = 0.4
-
-type Method =
-  | 'host'
-  | 'image'
-  | 'define'
-  | 'start'
-  | 'shutdown'
-  | 'reset'
-  | 'powerOff'
-  | 'destroy'
-  | 'snapshot'
-  | 'removeSnapshot'
-  | 'listSnapshots'
-  | 'inspect'
-  | 'measure'
-  | 'ready'
-  | 'connect'
-  | 'openConsole'
 
 /**
  * Runs machines that exist in memory only: for tests, for building clients, and for hosts without QEMU. It behaves as
@@ -266,6 +246,12 @@ export class Simulator implements Driver {
     await this.#machines.connect(networks)
   }
 
+  async setPassword(serverId: string, login: GuestLogin): Promise<void> {
+    this.#failIfTold('setPassword')
+    const now = this.#options.clock.now()
+    await this.#machines.change(serverId, (machine) => withPassword(known(machine), login, now))
+  }
+
   async openConsole(serverId: string, seen?: Buffer): Promise<Console> {
     this.#failIfTold('openConsole')
     await this.#machines.refresh([serverId])
@@ -334,6 +320,11 @@ export class Simulator implements Driver {
   passes(serverId: string, connection: Connection): boolean {
     const { network, isOn } = this.#machines.get(serverId)
     return isOn && network !== undefined && !network.isCut && isLet(network.firewall, connection)
+  }
+
+  /** The hash of the password that was set while the guest ran; undefined: none was. */
+  passwordHashOf(serverId: string): string | undefined {
+    return this.#machines.get(serverId).passwordHash
   }
 
   /** The size of the disk in GB, as the guest would see it. */

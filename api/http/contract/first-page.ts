@@ -18,7 +18,7 @@ Bodies are JSON in UTF-8, with names in snake_case. Ids are UUIDs. Times are RFC
 
 ## Waiting for operations
 
-Creating, starting, stopping, rebooting, resizing, rebuilding and deleting a server takes time: the reply is 202 with an operation, or with the server whose \`current_operation\` it is. \`GET /operations/{operation_id}?wait=60\` replies when the operation has finished, or after 60 seconds. Repeat the request until \`finished_at\` is set, then look at \`status\`. When a start has \`succeeded\`, you can log in to the server. Instead of waiting, follow \`GET /events/stream\`, or use a webhook.
+Creating, starting, stopping, rebooting, resizing, rebuilding and deleting a server, or setting its password, takes time: the reply is 202 with an operation, or with the server whose \`current_operation\` it is. \`GET /operations/{operation_id}?wait=60\` replies when the operation has finished, or after 60 seconds. Repeat the request until \`finished_at\` is set, then look at \`status\`. When a start has \`succeeded\`, you can log in to the server. Instead of waiting, follow \`GET /events/stream\`, or use a webhook.
 
 ## Errors
 

@@ -38,6 +38,7 @@ import { becomeSuspended } from '../suspension.ts'
 import type { ServerStatus, ServerTable } from '../tables.ts'
 import { bootSteps } from './boot.ts'
 import { offSteps } from './off.ts'
+import { passwordConcluder, passwordStep } from './password.ts'
 import { erased, eraseSteps } from './rebuild.ts'
 import { machineSpec, type ProcedureOptions } from './spec.ts'
 
@@ -72,6 +73,11 @@ export function serverProcedures(options: ProcedureOptions): Record<ServerOperat
       ...power,
       steps: patient<string, RebuildData>({ ...eraseSteps(options), make, boot: turnOn, ready }, options),
       read,
+    }),
+    reset_password: runner<ServerOperations['reset_password'], ServerTable>({
+      steps: { set: passwordStep(options) },
+      read,
+      conclude: passwordConcluder(options),
     }),
     delete: runner<ServerOperations['delete'], ServerTable>({
       steps: patient({ destroy: destroyStep(options) }, options),

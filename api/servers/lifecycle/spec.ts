@@ -46,7 +46,8 @@ export function machineSpec(
     image: server.has_disk ? null : (template?.image ?? null),
     username: template?.defaultUsername ?? 'root',
     sshPublicKeys: keys.map((key) => key.public_key),
-    password: server.password === null ? null : secrets.open(server.password),
+    // A server with keys may have a password too, but its seed must not open SSH for it.
+    password: server.password === null || keys.length > 0 ? null : secrets.open(server.password),
     userData: server.user_data === null ? null : secrets.open(server.user_data),
     interfaces: [{ mac: server.mac, addresses: Object.values(addressesOf(server.number ?? 0)) }],
   }

@@ -11,6 +11,7 @@ const tones: Record<Server['status'], Tone> = {
   rebooting: 'busy',
   resizing: 'busy',
   rebuilding: 'busy',
+  resetting_password: 'busy',
   suspended: 'warn',
   error: 'bad',
   deleting: 'busy',

@@ -12,7 +12,7 @@ const SERVERS = 2
 
 type Move =
   | { kind: 'create'; startOnCreate: boolean }
-  | { kind: 'power'; server: number; action: 'start' | 'stop' | 'reboot'; force: boolean }
+  | { kind: 'power'; server: number; action: 'start' | 'stop' | 'reboot' | 'reset_password'; force: boolean }
   | { kind: 'rename'; server: number; project: boolean }
   | { kind: 'resize'; server: number; cpu: number; disk: number }
   | { kind: 'rebuild'; server: number }
@@ -34,7 +34,7 @@ const move: fc.Arbitrary<Move> = fc.oneof(
     arbitrary: fc.record({
       kind: fc.constant('power'),
       server,
-      action: fc.constantFrom('start', 'stop', 'reboot'),
+      action: fc.constantFrom('start', 'stop', 'reboot', 'reset_password'),
       force: fc.boolean(),
     }),
   },
@@ -107,7 +107,8 @@ async function play(t: TestApp, ids: string[], one: Move): Promise<void> {
     }
     case 'power': {
       if (!id) return
-      const body = one.action === 'start' ? {} : { force: one.force, timeout_seconds: 30 }
+      const takesForce = one.action === 'stop' || one.action === 'reboot'
+      const body = takesForce ? { force: one.force, timeout_seconds: 30 } : {}
       const force = one.force && one.action === 'stop'
       await ask(t, id, one.action, force, (path) => t.call('POST', `${path}/${one.action}`, body))
       return

@@ -40,6 +40,8 @@ export async function walkServers(meter: Meter): Promise<void> {
   await carriedOut(meter, t, 'start')
   await call('POST', `${server}/rebuild`, { template_id: created.body.template_id })
   await carriedOut(meter, t, 'rebuild')
+  await call('POST', `${server}/reset_password`)
+  await carriedOut(meter, t, 'reset_password')
   await call('DELETE', server)
   await carriedOut(meter, t, 'delete')
 }

@@ -27,7 +27,14 @@ test('zones, templates and presets are plain lists with ids that outlive a reins
       city: 'Local',
       country_code: 'ZZ',
       cpu_types: ['amd', 'intel'],
-      features: ['published_ports', 'private_networks', 'firewalls', 'console', 'snapshots'],
+      features: [
+        'published_ports',
+        'private_networks',
+        'firewalls',
+        'console',
+        'snapshots',
+        'reset_password',
+      ],
       is_available: true,
     },
   ])

@@ -196,6 +196,7 @@ test('every POST that makes something notes what it made', async () => {
     '/servers/{server_id}/start': {},
     '/servers/{server_id}/reboot': {},
     '/servers/{server_id}/rebuild': { template_id: (await order(t.call)).template_id },
+    '/servers/{server_id}/reset_password': {},
     '/servers/{server_id}/console': {},
     '/servers/{server_id}/stop': {},
     '/servers/{server_id}/ports': { protocol: 'tcp', port: 80 },

@@ -8,18 +8,19 @@ const MICRO = '9ef5d402-7877-5f38-9a75-eb3232b25976'
 
 /** The contract's table, as it stands there. S: server_state_conflict, L: operation_in_progress. */
 const TABLE = `
-| Status    | start | stop | stop by force | reboot | console | PATCH metadata | PATCH configuration | rebuild | DELETE |
-| creating  | L     | L    | L             | L      | 201     | 200            | L                   | L       | 202    |
-| starting  | L     | L    | L             | L      | 201     | 200            | L                   | L       | 202    |
-| resizing  | L     | L    | L             | L      | L       | 200            | L                   | L       | 202    |
-| running   | S     | 202  | 202           | 202    | 201     | 200            | S                   | 202     | 202    |
-| stopping  | L     | L    | 202           | L      | 201     | 200            | L                   | L       | 202    |
-| rebooting | L     | L    | 202           | L      | 201     | 200            | L                   | L       | 202    |
-| rebuilding | L     | L    | L             | L      | 201     | 200            | L                   | L       | 202    |
-| stopped   | 202   | S    | S             | S      | S       | 200            | 202                 | 202     | 202    |
-| error     | 202   | 202  | 202           | 202    | S       | 200            | S                   | 202     | 202    |
-| suspended | 402   | S    | S             | S      | S       | 200            | S                   | S       | 202    |
-| deleting  | L     | L    | L             | L      | L       | L              | L                   | L       | 202    |
+| Status    | start | stop | stop by force | reboot | console | PATCH metadata | PATCH configuration | rebuild | reset password | DELETE |
+| creating  | L     | L    | L             | L      | 201     | 200            | L                   | L       | L              | 202    |
+| starting  | L     | L    | L             | L      | 201     | 200            | L                   | L       | L              | 202    |
+| resizing  | L     | L    | L             | L      | L       | 200            | L                   | L       | L              | 202    |
+| running   | S     | 202  | 202           | 202    | 201     | 200            | S                   | 202     | 202            | 202    |
+| stopping  | L     | L    | 202           | L      | 201     | 200            | L                   | L       | L              | 202    |
+| rebooting | L     | L    | 202           | L      | 201     | 200            | L                   | L       | L              | 202    |
+| rebuilding | L     | L    | L             | L      | 201     | 200            | L                   | L       | L              | 202    |
+| resetting_password | L     | L    | L             | L      | 201     | 200            | L                   | L       | L              | 202    |
+| stopped   | 202   | S    | S             | S      | S       | 200            | 202                 | 202     | S              | 202    |
+| error     | 202   | 202  | 202           | 202    | S       | 200            | S                   | 202     | S              | 202    |
+| suspended | 402   | S    | S             | S      | S       | 200            | S                   | S       | S              | 202    |
+| deleting  | L     | L    | L             | L      | L       | L              | L                   | L       | L              | 202    |
 `
 
 const ACTIONS: Record<
@@ -34,6 +35,7 @@ const ACTIONS: Record<
   'PATCH metadata': ['PATCH', '', { description: 'new' }],
   'PATCH configuration': ['PATCH', '', { cpu: 2 }],
   rebuild: ['POST', '/rebuild', { template_id: MICRO }],
+  'reset password': ['POST', '/reset_password'],
   DELETE: ['DELETE', ''],
 }
 
@@ -43,15 +45,23 @@ const ALLOWED: Record<string, string[]> = {
   stop: ['running', 'error'],
   'stop by force': ['running', 'error'],
   reboot: ['running', 'error'],
-  console: ['creating', 'running', 'starting', 'stopping', 'rebooting', 'rebuilding'],
+  console: ['creating', 'running', 'starting', 'stopping', 'rebooting', 'rebuilding', 'resetting_password'],
   'PATCH configuration': ['stopped'],
   rebuild: ['running', 'stopped', 'error'],
+  'reset password': ['running'],
 }
 
 /** Brings a new server there by the API where that can, else as an operator's hand would. */
 async function serverIn(t: TestApp, status: ServerStatus): Promise<string> {
   const id = await make(t, {
-    start_on_create: ['running', 'stopping', 'rebooting', 'rebuilding', 'deleting'].includes(status),
+    start_on_create: [
+      'running',
+      'stopping',
+      'rebooting',
+      'rebuilding',
+      'resetting_password',
+      'deleting',
+    ].includes(status),
   })
   const ways: Partial<
     Record<ServerStatus, [method: 'POST' | 'PATCH' | 'DELETE', path: string, body?: Record<string, unknown>]>
@@ -61,6 +71,7 @@ async function serverIn(t: TestApp, status: ServerStatus): Promise<string> {
     rebooting: ['POST', '/reboot'],
     resizing: ['PATCH', '', { cpu: 2 }],
     rebuilding: ['POST', '/rebuild', { template_id: MICRO }],
+    resetting_password: ['POST', '/reset_password'],
     deleting: ['DELETE', ''],
   }
   const way = ways[status]
@@ -127,6 +138,7 @@ test('the card of a server lists exactly the actions that it takes', async () =>
     update: 'PATCH metadata',
     resize: 'PATCH configuration',
     rebuild: 'rebuild',
+    reset_password: 'reset password',
     delete: 'DELETE',
   }
   for (const row of rows) {

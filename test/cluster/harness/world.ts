@@ -151,6 +151,10 @@ export class IncusWorld implements DriverWorld {
     return this.cluster.exec(PROJECT, `b-${serverId}`, command)
   }
 
+  async passwordHash(serverId: string): Promise<string> {
+    return (await this.root(serverId, 'grep ^ann: /etc/shadow')).split(':')[1] ?? ''
+  }
+
   /** Runs a command in a guest as its customer would. */
   async ssh(serverId: string, command: string): Promise<string> {
     const { port } = this.#of(serverId)

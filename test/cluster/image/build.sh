@@ -16,7 +16,7 @@ for applet in $(busybox --list); do [ "$applet" = busybox ] || ln -s busybox "$r
 cp "$(command -v dropbear)" "$(command -v dropbearkey)" "$root/usr/bin/"
 ldd "$(command -v dropbear)" "$(command -v dropbearkey)" | grep -o '/[^ :]*' | grep '\.so' | sort -u |
   while read -r lib; do mkdir -p "$root$(dirname "$lib")"; cp -nL "$lib" "$root$lib"; done
-cp -R "$guest/etc/." "$root/etc/"; mkdir -p "$root/etc/sudoers.d"
+cp -R "$guest/etc/." "$root/etc/"; ln -sf /etc/berth/chpasswd "$root/usr/bin/chpasswd"; mkdir -p "$root/etc/sudoers.d"
 cp "$here/boot" "$root/etc/berth/boot"; cp "$here/inittab" "$root/etc/inittab"
 chmod 755 "$root"/etc/berth/*; chmod 640 "$root/etc/shadow"
 cat > "$work/metadata.yaml" <<YAML

@@ -56,6 +56,10 @@ export const scenarios: Record<string, (stage: Stage) => Promise<() => Promise<u
     const id = await made(stage)
     return () => stage.act('POST', `/servers/${id}/rebuild`, { template_id: stage.templateId })
   },
+  'reset password': async (stage) => {
+    const id = await made(stage)
+    return () => stage.act('POST', `/servers/${id}/reset_password`)
+  },
   delete: async (stage) => {
     const id = await made(stage)
     return () => stage.act('DELETE', `/servers/${id}`)

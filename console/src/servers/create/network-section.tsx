@@ -12,6 +12,14 @@ interface NetworkSectionProps {
   zone: Zone
 }
 
+const OFFERS: readonly Zone['features'][number][] = [
+  'public_ipv4',
+  'public_ipv6',
+  'published_ports',
+  'private_networks',
+  'firewalls',
+]
+
 /** The addresses, ports, networks and firewalls that the zone offers; empty if it offers none. */
 export function NetworkSection({ order, onChange, zone: { zone_slug, features } }: NetworkSectionProps) {
   const t = useCreateText()
@@ -24,7 +32,7 @@ export function NetworkSection({ order, onChange, zone: { zone_slug, features } 
     { feature: 'public_ipv4', name: 'enable_ipv4', title: t.ipv4 },
     { feature: 'public_ipv6', name: 'enable_ipv6', title: t.ipv6 },
   ] as const
-  if (features.every((feature) => feature === 'console')) return null
+  if (!features.some((feature) => OFFERS.includes(feature))) return null
   return (
     <Card title={t.network}>
       <div className="body stack">

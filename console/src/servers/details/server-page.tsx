@@ -103,7 +103,14 @@ function Tabs({ server }: { server: ServerDetails }) {
   )
 }
 
-function examplesOf({ server_id, name, template_id, template, allowed_actions }: ServerDetails): Example[] {
+function examplesOf({
+  server_id,
+  name,
+  template_id,
+  template,
+  zone,
+  allowed_actions,
+}: ServerDetails): Example[] {
   const actions = (['start', 'stop', 'reboot'] as const).filter((action) => allowed_actions.includes(action))
   return [
     {
@@ -120,6 +127,16 @@ function examplesOf({ server_id, name, template_id, template, allowed_actions }:
         sdk: `servers.${action}`,
       }),
     ),
+    ...(allowed_actions.includes('reset_password') && zone?.features.includes('reset_password')
+      ? [
+          {
+            route: 'POST /servers/{server_id}/reset_password',
+            path: { server_id },
+            berth: `berth server reset-password ${name}`,
+            sdk: 'servers.resetPassword',
+          } satisfies Example,
+        ]
+      : []),
     {
       route: 'POST /servers/{server_id}/rebuild',
       path: { server_id },

@@ -12,6 +12,7 @@ import { Failed } from '../../ui/states.tsx'
 import { refreshServers } from '../actions.ts'
 import { readLabels } from '../create/order.ts'
 import { DeleteServer } from './delete-server.tsx'
+import { PasswordCard } from './password-card.tsx'
 import { RebuildCard } from './rebuild-card.tsx'
 import { ResizeCard } from './resize-card.tsx'
 import { useDetailsText } from './text.ts'
@@ -25,6 +26,7 @@ export function SettingsTab() {
         <div className="stack">
           <General server={server} />
           <ResizeCard key={`${server.cpu} ${server.ram_mb} ${server.disk_gb}`} server={server} />
+          <PasswordCard server={server} />
           <RebuildCard key={server.template_id} server={server} />
           <Danger server={server} />
         </div>

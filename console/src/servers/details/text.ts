@@ -78,6 +78,11 @@ export const useDetailsText = messages({
     resizeAbout: 'The server must be stopped. The disk can only grow.',
     resizeNow: (price: string) => `Resize for ${price} a month`,
     stopFirst: 'Stop the server first.',
+    resetPassword: 'Reset password',
+    resetAbout: 'Sets a new password. The server keeps running; the overview then shows the password.',
+    resetAboutKeys:
+      'Sets a password for the terminal, in case you have lost your SSH key. The server keeps running; the overview then shows the password.',
+    resetNeedsRunning: 'The server must be running.',
     rebuild: 'Rebuild',
     rebuildAbout:
       'Replaces the disk by a new operating system. Name, addresses, ports and SSH keys stay; all data on the disk is lost.',
@@ -169,6 +174,11 @@ export const useDetailsText = messages({
     resizeAbout: 'Сервер должен быть остановлен. Диск можно только увеличить.',
     resizeNow: (price: string) => `Изменить, ${price} в месяц`,
     stopFirst: 'Сначала остановите сервер.',
+    resetPassword: 'Сбросить пароль',
+    resetAbout: 'Задаёт новый пароль. Сервер продолжает работать; пароль появится в обзоре.',
+    resetAboutKeys:
+      'Задаёт пароль для входа через терминал, если SSH-ключ потерян. Сервер продолжает работать; пароль появится в обзоре.',
+    resetNeedsRunning: 'Сервер должен работать.',
     rebuild: 'Переустановить',
     rebuildAbout:
       'Заменяет диск новой операционной системой. Имя, адреса, порты и SSH-ключи останутся; все данные на диске будут потеряны.',

@@ -61,6 +61,7 @@ take "$sudo" "$(dirname "$sudo")"
 cp -L "$tree/$(dirname "$sudo")"/libsudo_util.so.0 "$root/$(dirname "$sudo")/"
 chmod 4755 "$root/usr/bin/sudo"
 cp -R "$here/guest/etc/." "$root/etc/"
+ln -sf /etc/berth/chpasswd "$root/usr/bin/chpasswd"
 mkdir -p "$root/etc/sudoers.d" # Git keeps no empty folder
 chmod 755 "$root"/etc/berth/* "$root/etc/acpi/PWRF/00000080"; chmod 640 "$root/etc/shadow"; chmod 440 "$root/etc/sudoers"
 printf 'NAME="Berth micro"\nID=berth-micro\nPRETTY_NAME="Berth micro (%s)"\n' "$kernel" > "$root/etc/os-release"
