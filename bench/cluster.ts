@@ -14,6 +14,7 @@ import { cpuOf, cpuOfDatabase } from './cpu.ts'
 import { creating } from './creates.ts'
 import { fill, idOf, openAccount, RUNNING, sellPlenty, type World } from './filled.ts'
 import { CONNECTIONS, create, serving, speed } from './serving.ts'
+import { MEASURED } from './statements.ts'
 
 const SERVERS = 100_000
 const READS = 1_000
@@ -23,7 +24,7 @@ const WATCH_MS = 60_000
 
 /** 100,000 servers in PostgreSQL, through one process, two and four, beside SQLite and beside the SQL alone. */
 export async function benchCluster(rounds: number): Promise<void> {
-  const postgres = await startPostgres(['-c', 'fsync=on', '-c', 'shared_buffers=512MB'])
+  const postgres = await startPostgres(MEASURED)
   const folder = mkdtempSync(path.join(tmpdir(), 'berth-cluster-'))
   try {
     const embedded = await beginEmbedded()

@@ -7,14 +7,16 @@ import { startPostgres } from '../test/harness/postgres.ts'
 import { cpuOf, cpuOfDatabase } from './cpu.ts'
 import { openAccount, sellPlenty, smallest, type World } from './filled.ts'
 import { create, serving, speed } from './serving.ts'
+import { MEASURED, printingDearest } from './statements.ts'
 
+const PROCESSES = [1, 2, 4]
 const ACCOUNTS = 64
 const WARM_UP = 256
 const CREATES = 1_024
 
 /** Orders that PostgreSQL takes, of many accounts and of one, through one process, two and four. */
 export async function benchCreates(): Promise<void> {
-  const postgres = await startPostgres(['-c', 'fsync=on', '-c', 'shared_buffers=512MB'])
+  const postgres = await startPostgres(MEASURED)
   const folder = mkdtempSync(path.join(tmpdir(), 'berth-creates-'))
   try {
     const url = await postgres.create('berth')
@@ -39,13 +41,15 @@ export async function creating(world: World): Promise<void> {
 
 async function creatingOf(world: World, whose: string, tokens: readonly string[]): Promise<void> {
   const takings: Taking[] = []
-  for (const processes of [1, 2, 4]) {
-    const taking = await serving(world, { apis: processes, workers: 1 }, (ports, pids) =>
-      take(world, { ports: ports.slice(0, processes), pids, tokens }),
-    )
-    console.log(`creates of ${whose} through ${processes}: ${show(taking)}`)
-    takings.push(taking)
-  }
+  await printingDearest(world.url, PROCESSES.length * (WARM_UP + CREATES), async () => {
+    for (const processes of PROCESSES) {
+      const taking = await serving(world, { apis: processes, workers: 1 }, (ports, pids) =>
+        take(world, { ports: ports.slice(0, processes), pids, tokens }),
+      )
+      console.log(`creates of ${whose} through ${processes}: ${show(taking)}`)
+      takings.push(taking)
+    }
+  })
   const [one, two, four] = takings
   if (!one || !two || !four) return
   const times = ({ perSecond }: Taking) => (perSecond / one.perSecond).toFixed(2)
