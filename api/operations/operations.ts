@@ -14,8 +14,7 @@ export type Subject = Pick<OperationTable, 'subject_type' | 'subject_id'>
  * True if an operation is unfinished. The values are literals and not parameters, so that the databases can use their
  * partial indexes.
  */
-export const isActive = (column: 'status' | 'due.status' = 'status') =>
-  sql<boolean>`${sql.ref(column)} IN ('pending', 'running')`
+export const isActive = () => sql<boolean>`status IN ('pending', 'running')`
 
 /** Writes a new operation; the database refuses a second active one of the same subject. */
 export async function insertOperation<Data extends object>(

@@ -1,4 +1,4 @@
-import { type QueryCreator, sql } from 'kysely'
+import { expressionBuilder, type QueryCreator, sql } from 'kysely'
 import { type Database, type Queries, taking } from '../database/database.ts'
 import { prepared } from '../database/prepared.ts'
 import type { Schema } from '../database/schema.ts'
@@ -36,6 +36,10 @@ export function claimDue(db: Database, by: Claim): Promise<OperationTable[]> {
 /** The statement for each list of steps: a process has one. */
 const claims = new WeakMap<readonly string[], ReturnType<typeof claimOf>>()
 
+function claimOf(steps: readonly string[]) {
+  return prepared((db, values: ClaimValues) => claiming(db, values, steps))
+}
+
 interface ClaimValues extends Record<string, string | number> {
   owner: string
   until: number
@@ -44,26 +48,26 @@ interface ClaimValues extends Record<string, string | number> {
   now: number
 }
 
-function claimOf(steps: readonly string[]) {
-  return prepared((db, { owner, until, limit, share, now }: ClaimValues) =>
+/**
+ * The statement of claimDue. Its plan must not depend on PostgreSQL's statistics: these often say that nothing is due,
+ * and a join of a backlog with itself then costs its square. So rows are read once, sorted, and found again by id.
+ */
+export function claiming(
+  db: Queries,
+  { owner, until, limit, share, now }: ClaimValues,
+  steps: readonly string[],
+) {
+  return (
     db
-      .with('held', (eb) =>
-        eb
-          .selectFrom('operations')
-          .select(({ fn }) => ['account_id', fn.countAll<number>().as('total')])
-          .where(isLeased())
-          .where('lease_owner', '=', owner)
-          .groupBy('account_id'),
-      )
-      .with('waiting', (eb) =>
-        dueAt(eb, { now, steps })
-          .leftJoin(eb.selectFrom('held').selectAll().as('held'), 'held.account_id', 'due.account_id')
-          .select(['due.operation_id', 'due.next_run_at', turn.as('turn')]),
+      .with('candidates', (eb) => heldBy(eb, owner).unionAll(waiting(eb, { now, steps })))
+      .with('turns', (eb) =>
+        eb.selectFrom('candidates').select(['operation_id', 'next_run_at', 'is_waiting', turn.as('turn')]),
       )
       .with('picked', (eb) =>
         eb
-          .selectFrom('waiting')
+          .selectFrom('turns')
           .select('operation_id')
+          .where('is_waiting', '=', 1)
           .where('turn', '<=', share)
           .orderBy('turn')
           .orderBy('next_run_at')
@@ -71,9 +75,13 @@ function claimOf(steps: readonly string[]) {
       )
       // It looks again at each row that it locks: another process may have taken it meanwhile.
       .with('due', (eb) =>
-        dueAt(eb, { now, steps })
-          .select('due.operation_id')
-          .where('due.operation_id', 'in', eb.selectFrom('picked').select('operation_id'))
+        eb
+          .selectFrom('operations')
+          .select('operation_id')
+          .where('operation_id', 'in', eb.selectFrom('picked').select('operation_id'))
+          // An active operation, said so that no partial index is read instead of the rows that were picked.
+          .where('finished_at', 'is', null)
+          .where(isDue({ now, steps }))
           .forUpdate()
           .skipLocked(),
       )
@@ -84,42 +92,49 @@ function claimOf(steps: readonly string[]) {
         lease_until: until,
         started_at: eb.fn.coalesce('started_at', eb.val(now)),
       }))
-      .where('operation_id', 'in', (eb) => eb.selectFrom('due').select('due.operation_id'))
-      .returningAll(),
+      .where('operation_id', 'in', (eb) => eb.selectFrom('due').select('operation_id'))
+      .returningAll()
   )
 }
 
-const turn = sql<number>`row_number() OVER (PARTITION BY due.account_id ORDER BY due.next_run_at)
-  + coalesce(held.total, 0)`
+type Creator = Pick<QueryCreator<Schema>, 'selectFrom'>
 
-/** Due operations. One waits while a canceled one of its subject still has a step running. */
-function dueAt(select: Pick<QueryCreator<Schema>, 'selectFrom'>, { now, steps }: Look) {
-  return select
-    .selectFrom('operations as due')
-    .where(isActive('due.status'))
-    .where('due.next_run_at', '<=', now)
-    .where('due.lease_until', '<=', now)
-    .where(isFeasible('due', { now, steps }))
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('operations as other')
-            .select('other.operation_id')
-            .whereRef('other.subject_type', '=', 'due.subject_type')
-            .whereRef('other.subject_id', '=', 'due.subject_id')
-            .whereRef('other.operation_id', '<>', 'due.operation_id')
-            .where(isLeased('other.lease_until'))
-            .where('other.lease_until', '>', now),
-        ),
-      ),
-    )
+function heldBy(db: Creator, owner: string) {
+  return db
+    .selectFrom('operations')
+    .select(['operation_id', 'account_id', 'next_run_at', sql<number>`0`.as('is_waiting')])
+    .where(isLeased())
+    .where('lease_owner', '=', owner)
+}
+
+/** Due operations. One waits longer while a canceled one of its subject still has a step running. */
+function waiting(db: Creator, look: Look) {
+  const busy = db
+    .selectFrom('operations')
+    .select('subject_id')
+    .where(isLeased())
+    .where('lease_until', '>', look.now)
+  return db
+    .selectFrom('operations')
+    .select(['operation_id', 'account_id', 'next_run_at', sql<number>`1`.as('is_waiting')])
+    .where(isActive())
+    .where(isDue(look))
+    .where('subject_id', 'not in', busy)
+}
+
+/** Operations that the owner holds have the first turns of their account. */
+const turn = sql<number>`row_number() OVER (PARTITION BY account_id ORDER BY is_waiting, next_run_at)`
+
+function isDue(look: Look) {
+  const eb = expressionBuilder<Schema, 'operations'>()
+  return eb.and([eb('next_run_at', '<=', look.now), eb('lease_until', '<=', look.now), isFeasible(look)])
 }
 
 /** An operation that only another version's process knows is left to it. After its deadline any process ends it. */
-function isFeasible(table: 'due' | 'operations', { now, steps }: Look) {
-  const column = (name: 'subject_type' | 'type' | 'step' | 'deadline_at') => sql.ref(`${table}.${name}`)
-  const step = sql`${column('subject_type')} || '.' || ${column('type')} || '.' || ${column('step')}`
-  return sql<boolean>`(${step} IN (${sql.join(steps)}) OR ${column('deadline_at')} <= ${now})`
+function isFeasible({ now, steps }: Look) {
+  const eb = expressionBuilder<Schema, 'operations'>()
+  const step = sql<string>`subject_type || '.' || type || '.' || step`
+  return eb.or([eb(step, 'in', steps), eb('deadline_at', '<=', now)])
 }
 
 export function readOperation(db: Queries, operationId: string): Promise<OperationTable | undefined> {
@@ -136,7 +151,7 @@ export async function nextDueAt(db: Queries, look: Look): Promise<number | null>
     .select('next_run_at')
     .where(isActive())
     .where('lease_until', '=', 0)
-    .where(isFeasible('operations', look))
+    .where(isFeasible(look))
     .orderBy('next_run_at')
     .limit(1)
     .executeTakeFirst()
@@ -144,8 +159,7 @@ export async function nextDueAt(db: Queries, look: Look): Promise<number | null>
 }
 
 /** Its status is a literal for the same reason as in isActive. */
-const isLeased = (column: 'lease_until' | 'other.lease_until' = 'lease_until') =>
-  sql<boolean>`${sql.ref(column)} > 0`
+const isLeased = () => sql<boolean>`lease_until > 0`
 
 /** The process that held these leases is known to be dead. */
 export async function takeOverLeases(db: Database): Promise<void> {

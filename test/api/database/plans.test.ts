@@ -2,6 +2,7 @@ import { type Compilable, sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
 import { createAccount } from '../../../api/accounts/accounts.ts'
 import { type Database, isSqlite } from '../../../api/database/database.ts'
+import { claiming } from '../../../api/operations/store.ts'
 import { unbilledCost } from '../../../api/servers/store.ts'
 import { ManualClock } from '../../harness/clock.ts'
 import { testDatabase } from '../../harness/database.ts'
@@ -15,16 +16,22 @@ async function planOf(db: Database, query: Compilable<unknown>): Promise<string>
   return JSON.stringify(rows)
 }
 
-test('the sums of an order cost the same however many stopped or deleted servers the account has', async () => {
+/** An empty database with two accounts. */
+async function withAccounts(): Promise<{ db: Database; own: string; other: string }> {
   const { db, drop } = await testDatabase()
   onTestFinished(async () => {
     await db.destroy()
     await drop()
   })
   const clock = new ManualClock()
-  const [own = '', other = ''] = await Promise.all(
+  const [own, other] = await Promise.all(
     ['a', 'b'].map(async (name) => createAccount(db, clock, { email: `${name}@example.com`, name })),
-  ).then((ids) => ids.map((id) => id ?? ''))
+  )
+  return { db, own: own ?? '', other: other ?? '' }
+}
+
+test('the sums of an order cost the same however many stopped or deleted servers the account has', async () => {
+  const { db, own, other } = await withAccounts()
   const price = { price_hour: 1, price_month: 1 }
   const rows = Array.from({ length: 3_000 }, (_, n) => ({
     ...serverRow({ server_id: `s${n}`, account_id: n < 1_500 ? own : other, ...price }, 0),
@@ -42,4 +49,54 @@ test('the sums of an order cost the same however many stopped or deleted servers
   const query = unbilledCost(db, own)
   expect(await query.execute()).toEqual([{ hour: isSqlite(db) ? 1 : '1' }])
   expect(await planOf(db, query)).toContain('servers_ordered')
+})
+
+/** A node of PostgreSQL's plan, with the rows that it returned on average, and those that it read in vain. */
+interface Step {
+  'Actual Loops': number
+  'Actual Rows': number
+  'Rows Removed by Filter'?: number
+  'Rows Removed by Join Filter'?: number
+  Plans?: Step[]
+}
+
+/** The number of rows that all nodes of a plan have read. */
+function rowsRead(step: Step): number {
+  const { 'Rows Removed by Filter': filtered = 0, 'Rows Removed by Join Filter': unjoined = 0 } = step
+  const own = (step['Actual Rows'] + filtered + unjoined) * step['Actual Loops']
+  return (step.Plans ?? []).reduce((sum, child) => sum + rowsRead(child), own)
+}
+
+const onPostgres = test.runIf(process.env.BERTH_TEST_DATABASE === 'postgres')
+
+onPostgres('a look for work costs no more than the number of operations that wait or run', async () => {
+  const { db, own } = await withAccounts()
+  const shared = {
+    ...{ account_id: own, subject_type: 'server', server_id: null, type: 'create', step: 'image' },
+    ...{ progress: 0, data: '{}', attempt: 0, next_run_at: 0, deadline_at: 1e9, created_at: 0 },
+    ...{ error_code: null, error_message: null, started_at: null, finished_at: null, readable_until: null },
+  }
+  const rows = (count: number, lease: { lease_owner: string | null; lease_until: number }) =>
+    Array.from({ length: count }, (_, n) => {
+      const id = `${lease.lease_owner}-${n}`
+      return { ...shared, ...lease, operation_id: id, subject_id: id, status: 'pending' as const }
+    })
+  const [waiting, held] = [400, 100]
+  await db
+    .insertInto('operations')
+    .values(rows(waiting, { lease_owner: null, lease_until: 0 }))
+    .execute()
+  for (const lease_owner of ['me', 'other'])
+    await db
+      .insertInto('operations')
+      .values(rows(held, { lease_owner, lease_until: 1e9 }))
+      .execute()
+  const by = { owner: 'me', until: 1e9, limit: 32, share: 1e3, now: 1 }
+  const compiled = claiming(db, by, ['server.create.image']).compile()
+  const explain = 'EXPLAIN (ANALYZE, FORMAT JSON)'
+  const { rows: answer } = await db.executeQuery({ ...compiled, sql: `${explain} ${compiled.sql}` })
+  // PostgreSQL returns one row with one column, which holds one plan.
+  const [{ Plan }] = (answer as [{ 'QUERY PLAN': [{ Plan: Step }] }])[0]['QUERY PLAN']
+  // Each is read, sorted and numbered; the product of both would be 80,000.
+  expect(rowsRead(Plan)).toBeLessThan(12 * (waiting + 2 * held))
 })
