@@ -306,7 +306,8 @@ export class PostgresConnection implements DatabaseConnection {
   }
 
   #change({ query: { sql, parameters }, isNeeded }: LastChange): Promise<Answer> {
-    // A statement that must change a row and does not fails, and so does the commit after it.
+    // The division by the number of changed rows fails if there are none, and so does the commit, sent with it. Plain SQL
+    // has no other error on demand, and waiting for the number would hold the row's lock for another trip.
     const text = isNeeded ? `WITH changed AS (${sql} RETURNING 1) SELECT 1 / count(*) FROM changed` : sql
     return this.#ask({ name: this.#names.of(text, this.#client), text, values: [...parameters] })
   }
