@@ -46,6 +46,11 @@ export function standingOf({
   return { accountStatus: status, statusReason: status_reason, statusSince: status_since }
 }
 
+/** A query of the columns of standingOf, for joins. */
+export function standings(db: Queries) {
+  return db.selectFrom('accounts').select(['account_id', 'status', 'status_reason', 'status_since'])
+}
+
 /** @throws ApiError account_suspended if the account is closed: nobody could use what it would get */
 export async function refuseClosed(db: Queries, accountId: string): Promise<void> {
   const closed = db.selectFrom('accounts').selectAll().where('status', '=', 'closed')

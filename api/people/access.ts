@@ -20,11 +20,17 @@ import {
 } from '../http/contract/auth.ts'
 import { ApiError, httpProblems } from '../http/contract/problem.ts'
 import type { Credentials } from '../http/server/admission.ts'
-import { membership } from './membership/members.ts'
 import { readCookie } from './person/cookie.ts'
 import { hashSecret } from './person/links.ts'
 import { findPerson } from './person/people.ts'
-import { isLive, liveMemberships, noteSessionUse, sessionByHash, sessionEnded } from './person/sessions.ts'
+import {
+  type FoundSession,
+  isLive,
+  liveMemberships,
+  noteSessionUse,
+  sessionByHash,
+  sessionEnded,
+} from './person/sessions.ts'
 import { isTwoFactorOn } from './two-factor/enrollment.ts'
 
 /**
@@ -46,24 +52,26 @@ export function callerFinder(
       if (operator) return { actor: null, signedIn: null, operator, refusal: accountTokenRequired() }
       return { actor: await byToken(token, address), signedIn: null, operator: null, refusal: null }
     }
-    const session = await sessionByHash.first(db, { hash: hashSecret(secret) })
+    const session = await sessionByHash.first(db, { hash: hashSecret(secret), accountId: accountId ?? null })
     const now = clock.now()
     if (!session || !isLive(session, now)) throw sessionEnded(session?.person_id ?? null)
     if (session.last_used_at <= now - USE_IS_NOTED_EVERY)
       // The time is informational: if it can't be written, requests still succeed.
       await noteSessionUse(db, session.session_id, { now, address }).catch(() => {})
-    const { session_id: sessionId, person_id: personId, email } = session
-    return inAccount(db, { sessionId, personId, email, accountId: null }, accountId ?? session.account_id)
+    return inAccount(session, accountId ?? session.account_id)
   }
 }
 
-async function inAccount(db: Database, signedIn: SignedIn, accountId: string | null): Promise<Caller> {
+function inAccount(session: FoundSession, accountId: string | null): Caller {
+  const { session_id: sessionId, person_id: personId, email, member_id: memberId, role } = session
+  const signedIn = { sessionId, personId, email, accountId: null }
   if (accountId === null) return { actor: null, signedIn, operator: null, refusal: noAccount() }
-  const member = await membership.first(db, { accountId, personId: signedIn.personId })
-  if (!member) return { actor: null, signedIn, operator: null, refusal: notAMember() }
-  const standing = standingOf(await findAccount(db, accountId))
-  const person = { ...signedIn, accountId, memberId: member.member_id, role: member.role }
-  const actor = { accountId, ...standing, tokenId: null, person, scopes: roleScopes[member.role] }
+  const { status, status_reason, status_since } = session
+  if (memberId === null || role === null || status === null)
+    return { actor: null, signedIn, operator: null, refusal: notAMember() }
+  const standing = standingOf({ status, status_reason, status_since })
+  const person = { ...signedIn, accountId, memberId, role }
+  const actor = { accountId, ...standing, tokenId: null, person, scopes: roleScopes[role] }
   return { actor, signedIn: person, operator: null, refusal: null }
 }
 

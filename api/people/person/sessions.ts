@@ -1,4 +1,5 @@
 import { v7 as uuid } from 'uuid'
+import { standings } from '../../accounts/status.ts'
 import type { Clock } from '../../clock.ts'
 import type { Database, Queries } from '../../database/database.ts'
 import { type Page, pageOf } from '../../database/page.ts'
@@ -113,13 +114,26 @@ async function lastAccount(db: Queries, personId: string): Promise<string | null
   return first?.account_id ?? null
 }
 
-export const sessionByHash = prepared((db, { hash }: { hash: string }) =>
+/**
+ * The session with a hash, and the person's membership in an account with the account's standing, which are null if
+ * they are not a member. @param accountId the account that the request names; null: the session's own
+ */
+export const sessionByHash = prepared((db, { hash, accountId }: { hash: string; accountId: string | null }) =>
   db
     .selectFrom('sessions')
     .innerJoin('people', 'people.person_id', 'sessions.person_id')
-    .select(['session_id', 'sessions.person_id', 'account_id', 'last_used_at', 'expires_at', 'people.email'])
+    .leftJoin('members', (join) =>
+      join
+        .onRef('members.person_id', '=', 'sessions.person_id')
+        .on('members.account_id', '=', (eb) => eb.fn.coalesce(eb.val(accountId), 'sessions.account_id')),
+    )
+    .leftJoin(standings(db).as('account'), 'account.account_id', 'members.account_id')
+    .select(['session_id', 'sessions.person_id', 'sessions.account_id', 'last_used_at', 'expires_at'])
+    .select(['people.email', 'member_id', 'role', 'account.status', 'status_reason', 'status_since'])
     .where('hash', '=', hash),
 )
+
+export type FoundSession = NonNullable<Awaited<ReturnType<typeof sessionByHash.first>>>
 
 /** Addresses at which the person's sessions were last used. */
 export async function addressesOf(db: Queries, email: string): Promise<string[]> {
