@@ -115,7 +115,7 @@ const checkManifest = compileCheck(
 )
 /** Names become paths, so only these are allowed. */
 const MEMBER = new RegExp(
-  String.raw`^(berth\.db|secrets\.sealed|catalog\.yaml|vms/${MachineId}/(spec\.json|seed\.img|disk\.qcow2)|images/[0-9a-f]{64}/\w[\w.-]*)$`,
+  String.raw`^(berth\.db|secrets\.sealed|catalog\.yaml|vms/${MachineId}/(spec\.json|seed\.img|disk\.qcow2)|(images/[0-9a-f]{64}|snapshots/${MachineId})/\w[\w.-]*)$`,
 )
 
 /** @throws CommandError */
@@ -167,7 +167,7 @@ async function unpack(file: string, folder: string, { files }: Manifest): Promis
     const facts = await lstat(unpacked)
     if (!facts.isFile() || facts.size !== bytes || (await sha256Of(unpacked)) !== sha256)
       throw new CommandError(`${name} in ${file} is damaged. Take another backup.`)
-    if (!name.startsWith('images/')) await chmod(unpacked, 0o600)
+    if (!/^(images|snapshots)\//.test(name)) await chmod(unpacked, 0o600)
     await sync(unpacked)
   }
 }

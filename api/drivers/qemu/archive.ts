@@ -24,7 +24,7 @@ export async function archive(
     const record = await readRecord(files)
     if (!withDisks || !record || !(await exists(files.disk))) continue
     const image = path.dirname(nameOf(record.base))
-    const hasImage = image.startsWith('images/') && (await exists(path.join(dataDir, image)))
+    const hasImage = /^(images|snapshots)\//.test(image) && (await exists(path.join(dataDir, image)))
     const isOff = async () => (await readRun(files))?.guestShutdown ?? true
     // The seed holds customers' user data in the clear, as the disk does: without disks a backup has neither.
     const add = () => contents.add(dataDir, [files.seed, files.disk].map(nameOf))

@@ -1,13 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { writeDurably } from '../../files.ts'
-import type { MachineSpec } from '../driver.ts'
+import { isSnapshot, type MachineSpec } from '../driver.ts'
 import { hashFor } from '../guest/crypt.ts'
 import { seedVolume } from '../guest/seed.ts'
 import { createDisk, growDisk } from './disk.ts'
 import type { StoredImage } from './images/images.ts'
 import { type Context, qemuOwner } from './launch.ts'
 import type { MachineFiles, MachineRecord } from './layout.ts'
+
+const GIB = 2 ** 30
 
 /**
  * Creates the files of a machine that is off, or updates them to a spec.
@@ -22,11 +24,13 @@ export async function defineFiles(
   context: Context,
   image: () => Promise<StoredImage>,
 ): Promise<MachineRecord> {
-  const { password, userData, image: _image, ...kept } = spec
+  const { password, userData, image: source, ...kept } = spec
   const owner = (stands: Pick<MachineRecord, 'base' | 'direct'>) => qemuOwner(spec.serverId, stands, context)
   const makeDisk = async (made: StoredImage) => {
     const stands = { base: made.disk, direct: made.direct }
-    await createDisk(files.disk, spec.diskGb, made, owner(stands))
+    if (source && isSnapshot(source))
+      kept.diskGb = Math.max(spec.diskGb, Math.ceil(made.virtualSizeBytes / GIB))
+    await createDisk(files.disk, kept.diskGb, made, owner(stands))
     return stands
   }
   await mkdir(files.dir, { recursive: true, mode: 0o711 })
@@ -36,7 +40,10 @@ export async function defineFiles(
   const passwordHash = hashFor(password, hasDisk ? old.passwordHash : null)
   // The first card stays as it was when the disk was new: guests of earlier versions keep theirs.
   if (hasDisk) Object.assign(kept, { interfaces: old.spec.interfaces, diskId: old.spec.diskId })
+  // A disk never shrinks, and that of a snapshot may be larger than the plan's.
+  if (hasDisk) kept.diskGb = Math.max(spec.diskGb, old.spec.diskGb)
   await writeDurably(files.seed, seedVolume({ ...kept, userData, passwordHash }))
   const { uuid, network } = old ?? { uuid: randomUUID(), network: null }
-  return { uuid, spec: kept, passwordHash, network, base, direct }
+  const wasCut = hasDisk && (old.wasCut ?? false)
+  return { uuid, spec: kept, passwordHash, network, base, direct, wasCut }
 }

@@ -66,7 +66,7 @@ const EXTERNAL_DATA = 4n
  * @throws Error if the header has features that Berth never uses, since qemu-img would act on them without any
  *   confinement: 65,535 snapshots cost it ten seconds, and a data file may be any file of the host
  */
-async function virtualSize(path: string): Promise<number | null> {
+export async function virtualSize(path: string): Promise<number | null> {
   try {
     await using disk = await open(path)
     const { buffer, bytesRead } = await disk.read(Buffer.alloc(HEADER_BYTES), 0, HEADER_BYTES, 0)

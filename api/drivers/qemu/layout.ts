@@ -46,6 +46,8 @@ export interface MachineRecord {
   /** The image under the disk; like `direct`, an absolute path. */
   base: string
   direct: DirectBoot | null
+  /** True if the machine last ended without its guest's shutdown. */
+  wasCut?: boolean
 }
 
 /** The processes of a start, so that any later process of the service can find, judge and clean them up. */

@@ -153,8 +153,15 @@ export class MachineProcess {
   /** Ends all processes of the machine and deletes the record of the run. */
   async off(): Promise<void> {
     await this.#endProcesses()
+    if (this.#record && this.#run && this.#record.wasCut !== this.isCut)
+      await this.keep({ ...this.#record, wasCut: this.isCut })
     await removeDurably(this.files.running)
     this.#run = null
+  }
+
+  /** True if a machine that is off ended without its guest's shutdown. */
+  get isCut(): boolean {
+    return this.#run ? !this.#run.guestShutdown : (this.#record?.wasCut ?? false)
   }
 
   async #endProcesses(): Promise<void> {

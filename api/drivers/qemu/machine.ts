@@ -18,10 +18,12 @@ import { hashPassword } from '../guest/crypt.ts'
 import { askAgent } from './agent.ts'
 import { defineFiles } from './define.ts'
 import { diskFailure } from './disk.ts'
+import { type CopyOfDisk, type CopyStep, copyDisk, type OffDisk, offDisk } from './disk-copy.ts'
 import { isAlive } from './host/process.ts'
 import type { StoredImage } from './images/images.ts'
 import { type Context, isRouted, olderLogs, startFailure } from './launch.ts'
-import type { MachineFiles } from './layout.ts'
+import type { MachineFiles, MachineRecord } from './layout.ts'
+import { cancelCopies } from './live-copy.ts'
 import { boundLog } from './logs.ts'
 import { MachineProcess } from './machine-process.ts'
 import { isCardDriven, measureMachine } from './measure.ts'
@@ -34,6 +36,8 @@ export class Machine {
   readonly #context: Context
   readonly #process: MachineProcess
   readonly #calls = new Semaphore(1)
+  /** A program that reads the disk of the machine, which is off. */
+  #reader: { abort: AbortController; done: Promise<void> } | null = null
 
   constructor(id: string, context: Context) {
     this.id = id
@@ -83,6 +87,7 @@ export class Machine {
       if (seen.power === 'hung' || (seen.power === 'on' && seen.status !== 'shutdown'))
         throw new DriverError('start_failed', 'The machine is running; turn it off before it is changed')
       if (seen.power === 'on') await this.#process.endShutDown()
+      await this.#endReader()
       try {
         await this.#process.keep(
           await defineFiles(spec, this.files, this.#process.record ?? null, this.#context, image),
@@ -106,6 +111,7 @@ export class Machine {
         )
       if (seen.power === 'on' && seen.status !== 'shutdown') return 'started'
       if (!admit()) return 'queued'
+      await this.#endReader()
       await this.#process.off()
       try {
         await this.#process.launch(record)
@@ -196,6 +202,7 @@ export class Machine {
     return this.#exclusive(async () => {
       await this.#process.look()
       if (hasDisk(this.#process.record?.spec.diskId, olderThan)) return 'kept'
+      await this.#endReader()
       await this.#process.off()
       const trashed = join(this.#context.layout.trash, `${this.id}-${randomBytes(6).toString('hex')}`)
       try {
@@ -208,6 +215,60 @@ export class Machine {
       await rm(trashed, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
       return 'gone'
     })
+  }
+
+  /** @returns null if there is no such machine */
+  readRecord(): Promise<MachineRecord | null> {
+    return this.#exclusive(async () => {
+      await this.#process.look()
+      return this.#process.record ?? null
+    })
+  }
+
+  /** Advances the copy of the disk, if the machine is on (live-copy.ts). */
+  copy(copy: CopyOfDisk): Promise<CopyStep> {
+    return this.#exclusive(() => copyDisk(this.#process, this.#context, copy))
+  }
+
+  /** Ends a copy of the machine's disk in its QEMU, or what is left of it there. */
+  cancelCopy(id: string): Promise<void> {
+    return this.#exclusive(async () => {
+      const seen = await this.#process.look()
+      if (seen.power === 'hung') throw new DriverError('unavailable', 'The machine does not respond')
+      if (seen.power === 'on') await cancelCopies(seen.qmp, this.files.run, id)
+    })
+  }
+
+  /**
+   * Lets a program read the disk of a machine that is off, until a call needs the disk: guests come first.
+   * @returns false if the machine is on, or the program was ended
+   */
+  async readDisk(
+    signal: AbortSignal,
+    work: (disk: OffDisk, signal: AbortSignal) => Promise<void>,
+  ): Promise<boolean> {
+    const abort = new AbortController()
+    const reading = await this.#exclusive(async () => {
+      const disk = await offDisk(this.#process, this.#context)
+      if (!disk) return null
+      const end = work(disk, AbortSignal.any([signal, abort.signal]))
+      this.#reader = { abort, done: end.catch(() => {}) }
+      // Only what waits for the end is outside of this call: the machine takes others meanwhile.
+      return { end }
+    })
+    try {
+      await reading?.end
+      return reading !== null
+    } catch (error) {
+      if (!abort.signal.aborted) throw error
+      return false
+    }
+  }
+
+  async #endReader(): Promise<void> {
+    this.#reader?.abort.abort()
+    await this.#reader?.done
+    this.#reader = null
   }
 
   inspect(): Promise<MachineState> {

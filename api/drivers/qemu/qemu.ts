@@ -16,6 +16,7 @@ import {
   type PortRange,
   type PublicPools,
   type ServerNetwork,
+  type SnapshotState,
 } from '../driver.ts'
 import { Readiness } from '../guest/readiness.ts'
 import type { ImageSpec, ImageState } from '../images.ts'
@@ -35,6 +36,7 @@ import { GuestNetwork } from './network/guest-network.ts'
 import { abilitiesOf } from './network/public.ts'
 import type { NetworkKind } from './passt.ts'
 import { runningCards } from './running.ts'
+import { Snapshots } from './snapshots.ts'
 
 export interface QemuOptions {
   dataDir: string
@@ -117,6 +119,7 @@ export class QemuDriver implements Driver {
   readonly #consoles: SerialConsoles
   readonly #machines = new Map<string, Machine>()
   readonly #booting: BootingMachines
+  readonly #snapshots: Snapshots
   readonly #hints: Hints
   /** The machines that were last seen running: if one is found off, it turned off by itself. */
   readonly #running = new Set<string>()
@@ -133,6 +136,11 @@ export class QemuDriver implements Driver {
       changed: (serverId) => void this.#hints.changed(serverId),
       kernelRuns: (serverId) => this.#booting.end(serverId),
     }
+    this.#snapshots = new Snapshots({
+      context: this.#context,
+      machine: (serverId) => this.#machine(serverId),
+      inspect: (serverId) => this.inspect(serverId),
+    })
     this.#readiness = new Readiness(settings.address)
     this.#consoles = new SerialConsoles(settings, (serverId) => this.inspect(serverId))
     this.#timer = setInterval(() => void this.#tend(), TEND_MS).unref()
@@ -154,6 +162,7 @@ export class QemuDriver implements Driver {
     }
     for (const name of await readdir(layout.trash))
       await rm(join(layout.trash, name), { recursive: true, force: true })
+    await this.#snapshots.adopt()
   }
 
   async host(): Promise<HostFacts> {
@@ -181,7 +190,10 @@ export class QemuDriver implements Driver {
 
   async define(spec: MachineSpec): Promise<void> {
     requireSupported(spec, this.#settings.choice.accel)
-    await this.#machine(spec.serverId).define(spec, () => this.#readyImage(spec))
+    const { image, serverId } = spec
+    const define = (base: () => Promise<StoredImage>) => this.#machine(serverId).define(spec, base)
+    if (image && isSnapshot(image)) await this.#snapshots.use(image.snapshotId, define)
+    else await define(() => this.#readyImage(image))
   }
 
   async start(serverId: string): Promise<'started' | 'queued'> {
@@ -213,20 +225,24 @@ export class QemuDriver implements Driver {
 
   async destroy(serverId: string, olderThan?: string): Promise<void> {
     const machine = this.#machine(serverId)
+    const base = (await machine.readRecord())?.base ?? ''
     if ((await machine.destroy(olderThan)) === 'kept') return
+    await this.#snapshots.released(base)
     this.#running.delete(serverId)
     this.#booting.end(serverId)
     this.#forget(machine)
   }
 
-  async snapshot(): Promise<never> {
-    throw new DriverError('unsupported', 'There are no snapshots here')
+  snapshot(serverId: string, snapshotId: string): Promise<SnapshotState> {
+    return this.#snapshots.state(serverId, snapshotId)
   }
 
-  async removeSnapshot(): Promise<void> {}
+  removeSnapshot(snapshotId: string): Promise<void> {
+    return this.#snapshots.remove(snapshotId)
+  }
 
-  async listSnapshots(): ReturnType<Driver['listSnapshots']> {
-    return new Map()
+  listSnapshots(snapshotIds?: readonly string[]): ReturnType<Driver['listSnapshots']> {
+    return this.#snapshots.list(snapshotIds)
   }
 
   async inspect(serverId: string): Promise<MachineState> {
@@ -307,6 +323,7 @@ export class QemuDriver implements Driver {
   async close(): Promise<void> {
     this.#hints.close()
     clearInterval(this.#timer)
+    await this.#snapshots.close()
     this.#listeners.clear()
     this.#readiness.close()
     this.#consoles.close()
@@ -362,9 +379,8 @@ export class QemuDriver implements Driver {
   }
 
   /** @throws DriverError not_found, image_not_ready */
-  async #readyImage({ image }: MachineSpec): Promise<StoredImage> {
+  async #readyImage(image: ImageSpec | null): Promise<StoredImage> {
     if (!image) throw new DriverError('not_found', 'The machine has no disk, and no image for one')
-    if (isSnapshot(image)) throw new DriverError('unsupported', 'There are no snapshots here')
     const ready = await this.#images.ready(image)
     if (!ready) throw new DriverError('image_not_ready', 'The image is not ready yet')
     return ready

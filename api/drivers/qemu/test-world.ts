@@ -28,6 +28,10 @@ import { openQemu, type QemuDriver } from './qemu.ts'
 
 const run = promisify(execFile)
 
+const SECTOR = 512
+/** The sector is beyond the partition of an image that was never started. */
+const WRITTEN_AT = 1_800_000
+
 interface WorldOptions {
   network?: NetworkKind
   under?: string
@@ -225,6 +229,29 @@ export class QemuWorld {
       timeout: 240_000,
     })
     return stdout.trim()
+  }
+
+  /** Writes to the disk of a machine that is off, behind its file system. */
+  async write(serverId: string, data: string): Promise<void> {
+    const file = join(this.dataDir, 'written')
+    writeFileSync(file, data.padEnd(SECTOR, '\0'))
+    await run('qemu-io', [
+      '-c',
+      `write -q -s ${file} ${WRITTEN_AT * SECTOR} ${SECTOR}`,
+      this.#diskOf(serverId),
+    ])
+  }
+
+  async read(serverId: string): Promise<string | null> {
+    const file = join(this.dataDir, 'read')
+    const part = `driver=raw,offset=${WRITTEN_AT * SECTOR},size=${SECTOR}`
+    const disk = `file.driver=qcow2,file.file.filename=${this.#diskOf(serverId)}`
+    await run('qemu-img', ['convert', '--image-opts', '-O', 'raw', `${part},${disk}`, file])
+    return readFileSync(file, 'utf8').replaceAll('\0', '') || null
+  }
+
+  #diskOf(serverId: string): string {
+    return join(this.dataDir, 'vms', serverId, 'disk.qcow2')
   }
 
   async leftovers(serverId: string): Promise<string[]> {

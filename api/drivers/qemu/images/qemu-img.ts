@@ -8,6 +8,10 @@ export interface QemuImgOptions {
   signal?: AbortSignal
   /** The folder that relative paths start from; its user need not have access to the folders above. */
   cwd?: string
+  /** The size beyond which it may not write a file. */
+  fileBytes?: number
+  /** True: it gets the processor and the disk that nobody else wants. */
+  isNice?: boolean
 }
 
 /** The most memory that a hostile header may use up. A check of the largest allowed image takes a tenth of this. */
@@ -23,19 +27,33 @@ const OUTPUT_BYTES = 2 ** 20
  */
 export async function qemuImg(
   args: readonly string[],
-  { timeoutMs, owner, signal, cwd }: QemuImgOptions,
+  { timeoutMs, owner, signal, cwd, fileBytes, isNice = false }: QemuImgOptions,
 ): Promise<string> {
   const user = owner ? ['--reuid', String(owner.uid), '--regid', String(owner.gid), '--clear-groups'] : []
   const limits = [`--as=${MEMORY_BYTES}`, `--cpu=${Math.ceil(timeoutMs / 1000)}`, '--core=0']
-  const confined = ['--pdeathsig', 'KILL', '--no-new-privs', ...user, 'prlimit', ...limits, 'qemu-img']
-  const { stdout } = await promisify(execFile)('setpriv', [...confined, ...args], {
-    timeout: timeoutMs,
-    killSignal: 'SIGKILL',
-    // It needs no more of our environment, which holds secrets.
-    env: { PATH: process.env.PATH ?? '/usr/bin:/bin', LC_ALL: 'C' },
-    maxBuffer: OUTPUT_BYTES,
-    ...(signal && { signal }),
-    ...(cwd !== undefined && { cwd }),
-  })
-  return stdout
+  if (fileBytes !== undefined) limits.push(`--fsize=${fileBytes}`)
+  const niceness = isNice ? ['nice', '-n', '19'] : []
+  const command = ['prlimit', ...limits, ...niceness, 'qemu-img', ...args]
+  const running = promisify(execFile)(
+    'setpriv',
+    ['--pdeathsig', 'KILL', '--no-new-privs', ...user, ...command],
+    {
+      timeout: timeoutMs,
+      killSignal: 'SIGKILL',
+      // It needs no more of our environment, which holds secrets.
+      env: { PATH: process.env.PATH ?? '/usr/bin:/bin', LC_ALL: 'C' },
+      maxBuffer: OUTPUT_BYTES,
+      ...(signal && { signal }),
+      ...(cwd !== undefined && { cwd }),
+    },
+  )
+  const { child } = running
+  const ended = new Promise((resolve) => child.once('close', resolve))
+  try {
+    return (await running).stdout
+  } catch (error) {
+    // A process that is being killed still holds the lock of its disk.
+    if (child.pid !== undefined) await ended
+    throw error
+  }
 }

@@ -57,7 +57,6 @@ export function abilitiesOf(
   const isLacking = !carriesPools && pools.ipv4.length + pools.ipv6.length > 0
   return {
     features: features.filter((name) => {
-      if (name === 'snapshots') return false
       if (name.startsWith('public_')) return carriesPools
       return (name !== 'private_networks' && name !== 'firewalls') || guests !== null
     }),

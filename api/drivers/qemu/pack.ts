@@ -1,0 +1,93 @@
+import { execFile } from 'node:child_process'
+import { chmod, chown, open, rm, stat, writeFile } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { diskFailure, virtualSize } from './disk.ts'
+import type { Owner } from './host/process.ts'
+import { qemuImg } from './images/qemu-img.ts'
+
+/** A disk that nothing writes meanwhile. */
+export interface Source {
+  file: string
+  /** The image under the disk; null: the disk is whole by itself. */
+  base: string | null
+  /** The user who may read it; a guest that broke out of QEMU may have written its header. */
+  owner: Owner | null
+  virtualSizeBytes: number
+}
+
+const GIB = 2 ** 30
+const LEAST_MS = 600_000
+/** Compression of a full gigabyte takes less, also on a slow processor that others use too. */
+const MS_PER_GIB = 120_000
+/** The metadata of a disk that does not compress, with room to spare. */
+const OVERHEAD = 1.05
+const LOCK_TRIES = 40
+const LOCK_MS = 50
+
+/**
+ * Compresses a disk into a file that is read-only and flat. Runs at the lowest priority, since nothing waits for it.
+ * @returns the file's size and hash
+ * @throws DriverError disk_full; the signal's reason
+ */
+export async function pack(
+  source: Source,
+  target: string,
+  signal: AbortSignal,
+): Promise<{ bytes: number; sha256: string }> {
+  const { file, base, owner, virtualSizeBytes } = source
+  const qcow2 = (filename: string) => ({ driver: 'qcow2', file: { driver: 'file', filename } })
+  const disk = { ...qcow2(file), backing: base === null ? null : qcow2(base) }
+  await rm(target, { force: true })
+  await writeFile(target, '', { mode: 0o600, flag: 'wx' })
+  for (const path of owner ? [file, target] : []) await chown(path, owner?.uid ?? 0, owner?.gid ?? 0)
+  await requireSize(file, virtualSizeBytes)
+  const compressed = ['-c', '-o', 'compression_type=zstd']
+  await convert(
+    ['convert', '-O', 'qcow2', ...compressed, `json:${JSON.stringify(disk)}`, target],
+    source,
+    signal,
+  )
+  if (owner) await chown(target, 0, 0)
+  await chmod(target, 0o444)
+  await using made = await open(target)
+  await made.sync()
+  await requireSize(target, virtualSizeBytes)
+  return { bytes: (await stat(target)).size, sha256: await sha256Of(target, signal) }
+}
+
+/** Tries again while a QEMU that was killed still holds the disk's lock, which takes a moment. */
+async function convert(
+  args: string[],
+  { owner, virtualSizeBytes }: Source,
+  signal: AbortSignal,
+): Promise<void> {
+  const limits = {
+    timeoutMs: LEAST_MS + (virtualSizeBytes / GIB) * MS_PER_GIB,
+    fileBytes: Math.ceil(virtualSizeBytes * OVERHEAD) + 2 ** 20,
+    isNice: true,
+  }
+  for (let left = LOCK_TRIES; ; left--) {
+    try {
+      await qemuImg(args, { ...limits, owner, signal })
+      return
+    } catch (error) {
+      signal.throwIfAborted()
+      if (left === 0 || !/Failed to get .* lock/.test(String(error))) throw diskFailure(error)
+      await sleep(LOCK_MS, undefined, { signal })
+    }
+  }
+}
+
+/** A header that claims another size would make a copy of a gigabyte out of nothing, or out of the same cluster. */
+async function requireSize(file: string, expected: number): Promise<void> {
+  const size = await virtualSize(file)
+  if (size !== expected) throw new Error(`${file} has a disk of ${size} bytes, and not of ${expected}`)
+}
+
+/** Hashes outside of this process, whose only thread has customers to serve. */
+async function sha256Of(file: string, signal: AbortSignal): Promise<string> {
+  const { stdout } = await promisify(execFile)('nice', ['-n', '19', 'sha256sum', '--', file], { signal })
+  const [sha256 = ''] = stdout.split(' ')
+  return sha256
+}

@@ -1,0 +1,245 @@
+import {
+  chmod,
+  copyFile,
+  link,
+  mkdir,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { exists, isMissing, syncFolder, writeDurably } from '../../files.ts'
+import type { SnapshotState } from '../driver.ts'
+import type { DirectBoot, StoredImage } from './images/images.ts'
+import type { Layout } from './layout.ts'
+import { readRecord } from './layout.ts'
+
+export type Consistency = Extract<SnapshotState, { state: 'ready' }>['consistency']
+
+/** The facts of a copy that is in progress, which survive the service and the machine. */
+export interface Draft {
+  serverId: string
+  /** The size of the copied disk in bytes. */
+  virtualSizeBytes: number
+  consistency: Consistency
+  /** The files of a boot without a loader, by their names in the snapshot's folder. */
+  direct: DirectBoot | null
+}
+
+export interface Manifest extends Draft {
+  /** The size of the snapshot's disk file. */
+  bytes: number
+  sha256: string
+}
+
+const DISK = 'disk.qcow2'
+const MANIFEST = 'manifest.json'
+const REMOVED = 'removed'
+/** No id of a snapshot is this name. */
+const TMP = 'tmp'
+
+/**
+ * The snapshots on disk. Each is a flat qcow2, so that it can be the base of disks as an image is.
+ *
+ *   snapshots/<id>/{disk.qcow2, manifest.json, kernel, initrd}   read-only, appears by one rename
+ *   snapshots/<id>/removed                                       it was removed, and a disk is still based on it
+ *   snapshots/tmp/<id>/draft.json                                a copy that is in progress
+ *   snapshots/tmp/<id>/draft.qcow2                               the whole disk of a running machine, uncompressed
+ *   snapshots/tmp/<id>/out/                                      the snapshot's folder until it is complete
+ */
+export class Shelf {
+  readonly #layout: Layout
+  readonly root: string
+
+  constructor(layout: Layout) {
+    this.#layout = layout
+    this.root = join(layout.dataDir, 'snapshots')
+  }
+
+  /** The files of a copy that is in progress. */
+  work(id: string) {
+    const dir = join(this.root, TMP, named(id))
+    const out = join(dir, 'out')
+    return {
+      dir,
+      facts: join(dir, 'draft.json'),
+      whole: join(dir, 'draft.qcow2'),
+      out,
+      disk: join(out, DISK),
+    }
+  }
+
+  #place(id: string): string {
+    return join(this.root, named(id))
+  }
+
+  /** Makes the folder of a new copy, or returns what an earlier call noted about it. */
+  async begin(id: string, serverId: string, direct: DirectBoot | null): Promise<Draft> {
+    const known = await this.draft(id)
+    if (known) return known
+    const { dir, out } = this.work(id)
+    // Machines enter the folders as their own users but may not list them.
+    for (const folder of [this.root, join(this.root, TMP), dir, out]) {
+      await mkdir(folder, { recursive: true })
+      await chmod(folder, 0o711)
+    }
+    const names = direct && {
+      ...direct,
+      kernel: basename(direct.kernel),
+      initrd: basename(direct.initrd),
+    }
+    for (const file of direct ? [direct.kernel, direct.initrd] : []) {
+      const place = join(out, basename(file))
+      await rm(place, { force: true })
+      await link(file, place).catch(() => copyFile(file, place))
+    }
+    const draft: Draft = { serverId, virtualSizeBytes: 0, consistency: 'crash', direct: names }
+    await this.note(id, draft)
+    return draft
+  }
+
+  async note(id: string, draft: Draft): Promise<void> {
+    await writeDurably(this.work(id).facts, JSON.stringify(draft))
+  }
+
+  /** @returns null if no such copy is in progress */
+  async draft(id: string): Promise<Draft | null> {
+    // Written whole by `note`.
+    return (await readJson(this.work(id).facts)) as Draft | null
+  }
+
+  /** Publishes a complete copy, whose disk is read-only and on disk. */
+  async publish(id: string, manifest: Manifest): Promise<void> {
+    const { out } = this.work(id)
+    await writeDurably(join(out, MANIFEST), JSON.stringify(manifest), 0o444)
+    await syncFolder(out)
+    await rename(out, this.#place(id))
+    await syncFolder(this.root)
+    await this.forget(id)
+  }
+
+  /** Removes what is left of a copy. The note goes last, so that the copy is known until nothing is left. */
+  async forget(id: string): Promise<void> {
+    const { dir, whole, out } = this.work(id)
+    await rm(whole, { force: true })
+    await rm(out, { recursive: true, force: true })
+    await rm(dir, { recursive: true, force: true })
+  }
+
+  /** Removes what publishing left behind in a service that was killed meanwhile, and copies that never began. */
+  async tidy(): Promise<void> {
+    for (const id of await entries(join(this.root, TMP)))
+      if ((await this.find(id)) || !(await this.draft(id))) await this.forget(id)
+  }
+
+  /** @returns null if there is no such snapshot, or if it was removed */
+  async find(id: string): Promise<Manifest | null> {
+    const place = this.#place(id)
+    // Written whole by `publish`.
+    const manifest = (await readJson(join(place, MANIFEST))) as Manifest | null
+    return manifest && !(await exists(join(place, REMOVED))) ? manifest : null
+  }
+
+  /** A snapshot as the base of a disk. */
+  async image(id: string): Promise<StoredImage | null> {
+    const manifest = await this.find(id)
+    if (!manifest) return null
+    const { direct, sha256, virtualSizeBytes, bytes } = manifest
+    const place = (name: string) => join(this.#place(id), name)
+    return {
+      ...{ id: sha256, disk: place(DISK), virtualSizeBytes, bytes, source: `snapshot ${id}` },
+      direct: direct && { ...direct, kernel: place(direct.kernel), initrd: place(direct.initrd) },
+    }
+  }
+
+  /** Lists the snapshots and the copies in progress, with their bytes on disk. */
+  async list(): Promise<Map<string, { isReady: boolean; bytes: number }>> {
+    const found = new Map<string, { isReady: boolean; bytes: number }>()
+    for (const id of await entries(join(this.root, TMP)))
+      if (await this.draft(id)) found.set(id, { isReady: false, bytes: await this.copied(id) })
+    for (const id of await this.#published()) {
+      const manifest = await this.find(id)
+      if (manifest) found.set(id, { isReady: true, bytes: manifest.bytes })
+    }
+    return found
+  }
+
+  /** The bytes that a copy in progress takes outside of its machine's folder. */
+  async copied(id: string): Promise<number> {
+    const { whole, disk } = this.work(id)
+    return (await diskBytes(whole)) + (await diskBytes(disk))
+  }
+
+  /** Hides a snapshot from everything but the disks that are based on it. */
+  async hide(id: string): Promise<void> {
+    const place = this.#place(id)
+    if (!(await exists(place))) return
+    await writeFile(join(place, REMOVED), '', { flush: true })
+    await syncFolder(place)
+  }
+
+  /** The snapshots that were removed, but are still here. */
+  async hidden(): Promise<string[]> {
+    const ids = await this.#published()
+    const isHidden = await Promise.all(ids.map((id) => exists(join(this.#place(id), REMOVED))))
+    return ids.filter((_, at) => isHidden[at])
+  }
+
+  /** The snapshot that a disk is based on; null: another base. */
+  idOf(base: string): string | null {
+    const prefix = `${this.root}/`
+    return base.startsWith(prefix) ? (base.slice(prefix.length).split('/')[0] ?? null) : null
+  }
+
+  /** Removes a hidden snapshot unless a machine's disk is based on it. No disk may be created from it meanwhile. */
+  async sweep(id: string): Promise<'kept' | 'gone'> {
+    for (const name of await entries(this.#layout.machines)) {
+      const record = await readRecord(this.#layout.files(name))
+      if (record && this.idOf(record.base) === id) return 'kept'
+    }
+    await rm(join(this.#place(id), DISK), { force: true })
+    // The mark goes with the folder, after the disk: a rest without a mark would look like a snapshot.
+    await rm(join(this.#place(id), MANIFEST), { force: true })
+    await rm(this.#place(id), { recursive: true, force: true })
+    return 'gone'
+  }
+
+  async #published(): Promise<string[]> {
+    return (await entries(this.root)).filter((name) => name !== TMP)
+  }
+}
+
+/** @throws Error if the id is not a plain name, since it becomes part of a path */
+function named(id: string): string {
+  if (!/^[A-Za-z0-9_-]{1,64}$/.test(id) || id === TMP) throw new Error(`"${id}" cannot be a snapshot's id`)
+  return id
+}
+
+async function entries(folder: string): Promise<string[]> {
+  const names = await readdir(folder).catch((error: unknown) => {
+    if (isMissing(error)) return []
+    throw error
+  })
+  return names.filter((name) => /^[A-Za-z0-9_-]{1,64}$/.test(name))
+}
+
+/** The bytes that a file takes on disk; 0: there is none. */
+export async function diskBytes(file: string): Promise<number> {
+  return stat(file).then(
+    ({ blocks }) => blocks * 512,
+    () => 0,
+  )
+}
+
+async function readJson(path: string): Promise<unknown> {
+  try {
+    const value: unknown = JSON.parse(await readFile(path, 'utf8'))
+    return value
+  } catch (error) {
+    if (isMissing(error)) return null
+    throw error
+  }
+}

@@ -1,0 +1,212 @@
+import { execFile, execFileSync } from 'node:child_process'
+import { createHash, randomBytes } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { SnapshotState } from '../driver.ts'
+import type { ImageSpec } from '../images.ts'
+import { archive } from './archive.ts'
+import { qmpSocket } from './command.ts'
+import { Qmp } from './qmp.ts'
+import { openSnapshots } from './test-snapshots.ts'
+import { QemuWorld } from './test-world.ts'
+
+/** Guests of most tests never leave their loader: their disk stands still, and can be compared with its copy. */
+
+let world: QemuWorld
+let image: ImageSpec
+beforeAll(async () => {
+  world = await QemuWorld.open()
+  image = await world.makeLoader()
+})
+afterAll(() => world?.close())
+
+const MIB = 2 ** 20
+const diskOf = (id: string) => join(world.dataDir, 'vms', id, 'disk.qcow2')
+const placeOf = (snapshotId: string) => join(world.dataDir, 'snapshots', snapshotId)
+const copyOf = (snapshotId: string) => join(placeOf(snapshotId), 'disk.qcow2')
+
+/** Makes a machine that is off, with data on its disk that does not compress. */
+async function filled(id: string, megabytes = 20): Promise<string> {
+  await world.make(id, { image })
+  const data = join(world.dataDir, 'data')
+  writeFileSync(data, randomBytes(megabytes * MIB))
+  execFileSync('qemu-io', ['-c', `write -q -s ${data} 100M ${megabytes}M`, diskOf(id)])
+  return id
+}
+
+/** Copies a disk and waits for the end. */
+async function copied(id: string, snapshotId: string): Promise<SnapshotState> {
+  let state = await world.driver.snapshot(id, snapshotId)
+  await world.until(`${snapshotId} is ready`, async () => {
+    state = await world.driver.snapshot(id, snapshotId)
+    return state.state !== 'copying'
+  })
+  return state
+}
+
+/** @throws Error if the disk is not byte for byte the copy */
+function expectSame(id: string, snapshotId: string): void {
+  const said = execFileSync('qemu-img', ['compare', '-U', diskOf(id), copyOf(snapshotId)], {
+    encoding: 'utf8',
+  })
+  expect(said).toContain('identical')
+  const { bytes, sha256 } = JSON.parse(readFileSync(join(placeOf(snapshotId), 'manifest.json'), 'utf8'))
+  expect(statSync(copyOf(snapshotId)).size).toBe(bytes)
+  expect(
+    createHash('sha256')
+      .update(readFileSync(copyOf(snapshotId)))
+      .digest('hex'),
+  ).toBe(sha256)
+  expect(statSync(copyOf(snapshotId))).toMatchObject({ uid: process.getuid?.(), mode: 0o100444 })
+}
+
+/** Lists the rest of copies in the machine's folder, in QEMU and on the shelf. No driver may be open. */
+async function rest(id: string): Promise<string[]> {
+  const run = join(world.dataDir, 'vms', id, 'run')
+  const files = existsSync(run) ? readdirSync(run).filter((name) => name.endsWith('qcow2')) : []
+  const shelf = readdirSync(join(world.dataDir, 'snapshots', 'tmp'))
+  const qmp = await Qmp.connect(qmpSocket(run), 2000).catch(() => null)
+  if (!qmp) return [...files, ...shelf]
+  const jobs = await qmp.run('query-jobs')
+  const nodes = await qmp.run('query-named-block-nodes', { flat: true })
+  qmp.close()
+  const names = (nodes as { 'node-name': string }[]).map((node) => node['node-name'])
+  return [
+    ...files,
+    ...shelf,
+    ...(jobs as { id: string }[]).map((job) => job.id),
+    ...names.filter((name) => name.startsWith('copy')),
+  ]
+}
+
+/** Copies in a process that kills itself at an effect. @returns the number of effects, or null if it was killed */
+async function copier(id: string, snapshotId: string, killAt: number): Promise<number | null> {
+  const script = join(import.meta.dirname, 'test-copier.ts')
+  const args = [script, world.dataDir, id, snapshotId, String(killAt)]
+  try {
+    return Number((await promisify(execFile)(process.execPath, args)).stdout)
+  } catch (error) {
+    if (Object(error).signal === 'SIGKILL') return null
+    throw error
+  }
+}
+
+test('a service and a QEMU killed at any moment leave a snapshot that is whole, once, and nothing else', async () => {
+  const id = await filled('killed')
+  await world.driver.start(id)
+  await world.driver.close()
+  const effects = (await copier(id, 'unharmed', 0)) ?? 0
+  expectSame(id, 'unharmed')
+  expect(await rest(id)).toEqual([])
+  // The moments differ with each run of this test; an error names the one that it needs.
+  for (let round = 0; round < 6; round++) {
+    const killAt = 1 + Math.floor(Math.random() * effects)
+    const snapshotId = `round-${round}-${killAt}`
+    await copier(id, snapshotId, killAt)
+    if (round % 3 === 2) {
+      await world.crash(id)
+      if (round === 2) {
+        await world.restart()
+        await world.driver.start(id)
+        await world.driver.close()
+      }
+    }
+    await copier(id, snapshotId, 0)
+    expectSame(id, snapshotId)
+    expect(await rest(id), snapshotId).toEqual([])
+  }
+  await world.restart()
+  for (const name of (await world.driver.listSnapshots()).keys()) await world.driver.removeSnapshot(name)
+  expect(readdirSync(join(world.dataDir, 'snapshots'))).toEqual(['tmp'])
+  await world.driver.destroy(id)
+})
+
+test('a machine that starts ends the reading of its disk, and the copy goes on while it runs', async () => {
+  const id = await filled('started', 60)
+  await world.driver.snapshot(id, 'started')
+  await world.until('the disk is being read', async () =>
+    existsSync(join(placeOf('tmp'), 'started/out/disk.qcow2')),
+  )
+  expect(await world.driver.start(id)).toBe('started')
+  expect(await copied(id, 'started')).toMatchObject({ state: 'ready', diskGb: 1, consistency: 'crash' })
+  expectSame(id, 'started')
+  await world.driver.removeSnapshot('started')
+  await world.driver.destroy(id)
+})
+
+test('a host without room stops copies, not guests, and says so', async () => {
+  const id = await filled('full')
+  await world.driver.start(id)
+  await world.driver.close()
+  const { snapshots, close } = await openSnapshots(world.dataDir, Number.MAX_SAFE_INTEGER)
+  let state = await snapshots.state(id, 'full')
+  await world.until('it fails', async () => {
+    state = await snapshots.state(id, 'full')
+    return state.state !== 'copying'
+  })
+  await close()
+  expect(state).toMatchObject({ state: 'failed', code: 'disk_full' })
+  expect(await rest(id)).toEqual([])
+  await world.restart()
+  expect((await world.driver.inspect(id)).power).toBe('running')
+  await world.driver.destroy(id)
+})
+
+test('disks are copied one after the other, and a copy that waits can be removed at once', async () => {
+  const ids = [await filled('one'), await filled('two'), await filled('three')]
+  for (const id of ids) await world.driver.snapshot(id, id)
+  await world.driver.removeSnapshot('two')
+  const tmp = placeOf('tmp')
+  const begun = () => readdirSync(tmp).filter((name) => existsSync(join(tmp, name, 'out/disk.qcow2')))
+  await world.until('all are ready', async () => {
+    expect(begun().length).toBeLessThan(2)
+    const states = await Promise.all(['one', 'three'].map((id) => world.driver.snapshot(id, id)))
+    return states.every(({ state }) => state === 'ready')
+  })
+  expect([...(await world.driver.listSnapshots()).keys()].sort()).toEqual(['one', 'three'])
+  for (const id of ['one', 'three']) {
+    expectSame(id, id)
+    await world.driver.removeSnapshot(id)
+  }
+  for (const id of ids) await world.driver.destroy(id)
+})
+
+test('a backup of a disk from a snapshot has the snapshot, also one that was removed', async () => {
+  const id = await filled('archived', 1)
+  await copied(id, 'base')
+  await world.driver.destroy(id)
+  await world.make(id, { image: { snapshotId: 'base' } })
+  await world.driver.removeSnapshot('base')
+  const names: string[] = []
+  const add = async (_folder: string, added: readonly string[]) => {
+    names.push(...added)
+    return []
+  }
+  expect((await archive({ files: {}, add }, world.dataDir, true)).disks).toEqual([id])
+  expect(names).toContain('snapshots/base/disk.qcow2')
+  await world.driver.destroy(id)
+  expect(readdirSync(join(world.dataDir, 'snapshots'))).toEqual(['tmp'])
+})
+
+test("a header that a guest wrote brings no file of the host into a machine's snapshot", async () => {
+  const id = await filled('hostile')
+  const secret = join(world.dataDir, 'secret')
+  writeFileSync(secret, Buffer.alloc(MIB, 'secret'), { mode: 0o644 })
+  execFileSync('qemu-img', ['rebase', '-u', '-f', 'qcow2', '-F', 'raw', '-b', secret, diskOf(id)])
+  expect(await copied(id, 'rebased')).toMatchObject({ state: 'ready' })
+  const start = join(world.dataDir, 'start')
+  const block = ['bs=1M', 'count=1', `if=${copyOf('rebased')}`, `of=${start}`]
+  execFileSync('qemu-img', ['dd', '-f', 'qcow2', '-O', 'raw', ...block])
+  expect(readFileSync(start).includes('secret')).toBe(false)
+  await world.driver.removeSnapshot('rebased')
+
+  const options = `data_file=${secret},data_file_raw=on`
+  execFileSync('qemu-img', ['create', '-q', '-f', 'qcow2', '-o', options, diskOf(id), '1M'])
+  expect(await copied(id, 'led-away')).toMatchObject({ state: 'failed', code: 'failed' })
+  execFileSync('qemu-img', ['create', '-q', '-f', 'qcow2', diskOf(id), '2T'])
+  expect(await copied(id, 'enormous')).toMatchObject({ state: 'failed', code: 'failed' })
+  expect(await world.driver.listSnapshots()).toEqual(new Map())
+  await world.driver.destroy(id)
+})

@@ -1,0 +1,272 @@
+import { statfs } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { KeyedMutex, Semaphore } from '../../concurrency.ts'
+import { DriverError, type MachineState, type SnapshotState } from '../driver.ts'
+import { machineOwner } from './host/owner.ts'
+import type { StoredImage } from './images/images.ts'
+import type { Context } from './launch.ts'
+import type { Machine } from './machine.ts'
+import { pack, type Source } from './pack.ts'
+import { type Draft, diskBytes, Shelf } from './snapshot-shelf.ts'
+
+type Stage = 'copying' | 'packing'
+
+interface Job {
+  serverId: string
+  stage: Stage
+  /** The stage's progress, from 0 to 1. */
+  progress: number
+  /** The bytes that are being packed. */
+  bytes: number
+  abort: AbortController
+  /** Never fails. */
+  done: Promise<void>
+}
+
+interface Options {
+  context: Context
+  machine: (serverId: string) => Machine
+  inspect: (serverId: string) => Promise<MachineState>
+  /** Free disk space that copies leave to guests, in bytes (default: 5 % of the disk, at most 20 GiB). */
+  reserveBytes?: number
+}
+
+const POLL_MS = 200
+/** A machine on a busy host may not answer this many times in a row. */
+const MOST_SILENT = 20
+const MOST_RESERVE = 20 * 2 ** 30
+const GIB = 2 ** 30
+/** The share of the progress that the copy takes before it is packed. */
+const COPYING_SHARE = 0.3
+
+/** Aborts the work of this process; the next one continues it. */
+const CLOSED = new Error('The service ends')
+const REMOVED = new Error('The snapshot was removed')
+
+/** Copies disks of machines: one at a time, so that guests keep the disk to themselves. */
+export class Snapshots {
+  readonly #options: Options
+  readonly #shelf: Shelf
+  readonly #jobs = new Map<string, Job>()
+  /** Failures that nobody has asked about yet. */
+  readonly #failures = new Map<string, Extract<SnapshotState, { state: 'failed' }>>()
+  readonly #turns = new Semaphore(1)
+  /** Keeps a snapshot from being removed while a disk is created from it. */
+  readonly #uses = new KeyedMutex()
+  /** Removed snapshots that disks are based on. */
+  readonly #hidden = new Set<string>()
+  #isClosed = false
+
+  constructor(options: Options) {
+    this.#options = options
+    this.#shelf = new Shelf(options.context.layout)
+  }
+
+  /** Removes what an earlier process of the service did not get to remove. */
+  async adopt(): Promise<void> {
+    await this.#shelf.tidy()
+    for (const id of await this.#shelf.hidden()) await this.#sweep(id)
+  }
+
+  /** See Driver.snapshot. */
+  async state(serverId: string, id: string): Promise<SnapshotState> {
+    const job = this.#jobs.get(id)
+    if (job) return { state: 'copying', progress: await this.#progress(id, job) }
+    const manifest = await this.#shelf.find(id)
+    if (manifest) {
+      const { bytes, virtualSizeBytes, consistency } = manifest
+      return { state: 'ready', bytes, diskGb: Math.ceil(virtualSizeBytes / GIB), consistency }
+    }
+    const failure = this.#failures.get(id)
+    if (failure) {
+      this.#failures.delete(id)
+      return failure
+    }
+    const known = await this.#shelf.draft(id)
+    if (!known && (await this.#options.inspect(serverId)).power === 'absent')
+      throw new DriverError('not_found', 'The machine does not exist')
+    const record = known ? null : await this.#options.machine(serverId).readRecord()
+    const draft = known ?? (await this.#shelf.begin(id, serverId, record?.direct ?? null))
+    if (!this.#isClosed && !this.#jobs.has(id)) this.#begin(id, draft)
+    return { state: 'copying', progress: 0 }
+  }
+
+  /** See Driver.removeSnapshot. */
+  async remove(id: string): Promise<void> {
+    const job = this.#jobs.get(id)
+    job?.abort.abort(REMOVED)
+    await job?.done
+    this.#failures.delete(id)
+    await this.#giveUp(id)
+    await this.#shelf.hide(id)
+    await this.#sweep(id)
+  }
+
+  /** See Driver.listSnapshots. */
+  async list(ids?: readonly string[]): ReturnType<Shelf['list']> {
+    const all = await this.#shelf.list()
+    return ids ? new Map([...all].filter(([id]) => ids.includes(id))) : all
+  }
+
+  /**
+   * Lets a disk be created from a snapshot, which stays until its machine's record names it.
+   * @throws DriverError not_found
+   */
+  use<T>(id: string, work: (image: () => Promise<StoredImage>) => Promise<T>): Promise<T> {
+    return this.#uses.run(id, () =>
+      work(async () => {
+        const image = await this.#shelf.image(id)
+        if (!image) throw new DriverError('not_found', 'The snapshot does not exist')
+        return image
+      }),
+    )
+  }
+
+  /** Removes a hidden snapshot once its last disk is gone. @param base the base of a disk that was removed */
+  async released(base: string): Promise<void> {
+    const id = this.#shelf.idOf(base)
+    if (id !== null && this.#hidden.has(id)) await this.#sweep(id)
+  }
+
+  /** Stops the work; QEMU goes on copying, and the next process finds it. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    for (const { abort } of this.#jobs.values()) abort.abort(CLOSED)
+    await Promise.all([...this.#jobs.values()].map(({ done }) => done))
+  }
+
+  async #sweep(id: string): Promise<void> {
+    await this.#uses.run(id, async () => {
+      if ((await this.#shelf.find(id)) !== null) return
+      if ((await this.#shelf.sweep(id)) === 'kept') this.#hidden.add(id)
+      else this.#hidden.delete(id)
+    })
+  }
+
+  #begin(id: string, draft: Draft): void {
+    const abort = new AbortController()
+    const { serverId } = draft
+    const job: Job = { serverId, stage: 'copying', progress: 0, bytes: 0, abort, done: Promise.resolve() }
+    this.#jobs.set(id, job)
+    job.done = this.#work(id, job, draft)
+      .catch((error: unknown) => this.#fail(id, job, error))
+      .finally(() => this.#jobs.delete(id))
+  }
+
+  async #fail(id: string, { serverId, abort }: Job, error: unknown): Promise<void> {
+    const { log } = this.#options.context
+    if (abort.signal.reason === CLOSED || abort.signal.reason === REMOVED) return
+    // Programs that were aborted do not report why.
+    const cause: unknown = abort.signal.aborted ? abort.signal.reason : error
+    log.error({ server_id: serverId, snapshot_id: id, err: cause }, 'The disk was not copied')
+    const code = cause instanceof DriverError && cause.code === 'disk_full' ? 'disk_full' : 'failed'
+    this.#failures.set(id, { state: 'failed', code, message: String(cause).slice(0, 500) })
+    await this.#giveUp(id).catch((failure: unknown) =>
+      log.error({ snapshot_id: id, err: failure }, 'The rest of a copy was not removed'),
+    )
+  }
+
+  async #work(id: string, job: Job, draft: Draft): Promise<void> {
+    const { signal } = job.abort
+    await this.#turn(signal)
+    let watch: NodeJS.Timeout | undefined
+    try {
+      await this.#requireRoom(await this.#bytesOf(draft.serverId))
+      // Guests come first: a copy ends before it takes the space that they may still need.
+      const look = () => this.#requireRoom(0).catch((error: unknown) => job.abort.abort(error))
+      watch = setInterval(look, POLL_MS)
+      await this.#copy(id, job, draft)
+    } finally {
+      clearInterval(watch)
+      this.#turns.release()
+    }
+  }
+
+  /** Waits until no other disk is being copied. */
+  async #turn(signal: AbortSignal): Promise<void> {
+    const turn = this.#turns.acquire()
+    const ended = Promise.withResolvers<never>()
+    const onAbort = () => ended.reject(signal.reason)
+    signal.addEventListener('abort', onAbort, { once: true })
+    try {
+      await Promise.race([turn, ended.promise])
+    } catch (error) {
+      void turn.then(() => this.#turns.release())
+      throw error
+    } finally {
+      signal.removeEventListener('abort', onAbort)
+    }
+  }
+
+  async #copy(id: string, job: Job, draft: Draft): Promise<void> {
+    const { whole } = this.#shelf.work(id)
+    const { signal } = job.abort
+    let silent = 0
+    for (;;) {
+      signal.throwIfAborted()
+      const machine = this.#options.machine(draft.serverId)
+      if ((await diskBytes(whole)) > 0) {
+        // The service may have been killed before it removed the job. A QEMU that is silent keeps it for the next copy.
+        await machine.cancelCopy(id).catch(() => {})
+        const noted = (await this.#shelf.draft(id)) ?? draft
+        return this.#pack(id, job, noted, { file: whole, base: null, owner: this.#ownerOf(draft.serverId) })
+      }
+      const note = (facts: Partial<Draft>) => this.#shelf.note(id, { ...draft, ...facts })
+      const step = await machine.copy({ id, whole, note })
+      if (step === 'absent') throw new Error('The machine was deleted before its disk was copied')
+      silent = step === 'hung' ? silent + 1 : 0
+      if (silent > MOST_SILENT) throw new DriverError('unavailable', 'The machine does not respond')
+      if (step === 'off') {
+        const isPacked = await machine.readDisk(signal, ({ source, ...facts }, reading) =>
+          this.#pack(id, job, { ...draft, ...facts }, source, reading),
+        )
+        if (isPacked) return
+      } else if (step !== 'whole') {
+        if (step !== 'hung') job.progress = step
+        await sleep(POLL_MS, undefined, { signal })
+      }
+    }
+  }
+
+  async #pack(
+    id: string,
+    job: Job,
+    draft: Draft,
+    source: Omit<Source, 'virtualSizeBytes'>,
+    signal = job.abort.signal,
+  ): Promise<void> {
+    const { virtualSizeBytes } = draft
+    Object.assign(job, { stage: 'packing', progress: 0, bytes: await diskBytes(source.file) })
+    const packed = await pack({ ...source, virtualSizeBytes }, this.#shelf.work(id).disk, signal)
+    await this.#shelf.publish(id, { ...draft, ...packed })
+  }
+
+  async #progress(id: string, job: Job): Promise<number> {
+    if (job.stage === 'copying') return job.progress * COPYING_SHARE
+    const packed = (await diskBytes(this.#shelf.work(id).disk)) / Math.max(job.bytes, 1)
+    return Math.min(COPYING_SHARE + packed * (1 - COPYING_SHARE), 0.99)
+  }
+
+  #ownerOf(serverId: string) {
+    return this.#options.context.ownUsers ? machineOwner(serverId) : null
+  }
+
+  /** Ends a copy in QEMU and removes its files. */
+  async #giveUp(id: string): Promise<void> {
+    const draft = await this.#shelf.draft(id)
+    if (draft) await this.#options.machine(draft.serverId).cancelCopy(id)
+    await this.#shelf.forget(id)
+  }
+
+  async #bytesOf(serverId: string): Promise<number> {
+    return diskBytes(this.#options.machine(serverId).files.disk)
+  }
+
+  /** @throws DriverError disk_full */
+  async #requireRoom(bytes: number): Promise<void> {
+    const { bavail, blocks, bsize } = await statfs(this.#options.context.layout.dataDir)
+    const reserve = this.#options.reserveBytes ?? Math.min((blocks * bsize) / 20, MOST_RESERVE)
+    if (bavail * bsize - bytes < reserve)
+      throw new DriverError('disk_full', 'The disk of the host has no room for a copy of the disk')
+  }
+}

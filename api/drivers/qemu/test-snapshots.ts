@@ -1,0 +1,42 @@
+import { systemClock } from '../../clock.ts'
+import { Cgroups } from './host/cgroup.ts'
+import type { Context } from './launch.ts'
+import { Layout } from './layout.ts'
+import { Machine } from './machine.ts'
+import { Snapshots } from './snapshots.ts'
+
+/** For tests: copies disks of the machines in a data folder, of which no driver is open. */
+export async function openSnapshots(
+  dataDir: string,
+  reserveBytes = 0,
+): Promise<{ snapshots: Snapshots; close: () => Promise<void> }> {
+  const quiet = () => {}
+  const context: Context = {
+    layout: new Layout(dataDir),
+    accel: 'tcg',
+    network: 'slirp',
+    guests: null,
+    address: '127.0.0.1',
+    cgroups: await Cgroups.open('berth-test'),
+    clock: systemClock,
+    log: { info: quiet, warn: quiet, error: quiet },
+    ownUsers: process.getuid?.() === 0,
+    isWalled: true,
+    changed: quiet,
+    kernelRuns: quiet,
+  }
+  const machines = new Map<string, Machine>()
+  const machine = (id: string) => {
+    const known = machines.get(id) ?? new Machine(id, context)
+    machines.set(id, known)
+    return known
+  }
+  const inspect = (id: string) => machine(id).inspect()
+  const snapshots = new Snapshots({ context, machine, inspect, reserveBytes })
+  const close = async () => {
+    await snapshots.close()
+    await Promise.all([...machines.values()].map((each) => each.close()))
+    await context.cgroups.close()
+  }
+  return { snapshots, close }
+}
