@@ -15,6 +15,7 @@ import { operator } from './operator/feature.ts'
 import { people } from './people/feature.ts'
 import { ports } from './ports/feature.ts'
 import { servers } from './servers/feature.ts'
+import { snapshots } from './snapshots/feature.ts'
 import { webhooks } from './webhooks/feature.ts'
 
 const idempotency = feature({
@@ -39,6 +40,7 @@ export const features = [
   addresses,
   networks,
   firewalls,
+  snapshots,
   operations,
   operator,
   idempotency,

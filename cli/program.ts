@@ -26,6 +26,7 @@ import { quoteCommand } from './quote.ts'
 import { serverKind } from './server/kind.ts'
 import { serverCommand } from './server/server.ts'
 import { addGlobalOptions, Program } from './session.ts'
+import { snapshotCommand, snapshotKind } from './snapshot.ts'
 import { sshKeyCommand, sshKeyKind } from './ssh-key.ts'
 import type { Terminal } from './terminal.ts'
 import { tokenCommand, tokenKind } from './token.ts'
@@ -97,6 +98,7 @@ const commands = [
   addressCommand,
   networkCommand,
   firewallCommand,
+  snapshotCommand,
   operationCommand,
   quoteCommand,
   zoneCommand,
@@ -121,6 +123,7 @@ const kinds = [
   addressKind,
   networkKind,
   firewallKind,
+  snapshotKind,
   zoneKind,
   templateKind,
   projectKind,

@@ -13,6 +13,7 @@ import { ports } from './ports.ts'
 import { type Call, caller, type Fetch, type Settings } from './request.ts'
 import { type Sleep, sleep } from './retries.ts'
 import { servers } from './servers.ts'
+import { snapshots } from './snapshots.ts'
 import { webhooks } from './webhooks.ts'
 
 export interface BerthOptions {
@@ -60,6 +61,7 @@ export class Berth {
   readonly addresses: ReturnType<typeof addresses>
   readonly networks: ReturnType<typeof networks>
   readonly firewalls: ReturnType<typeof firewalls>
+  readonly snapshots: ReturnType<typeof snapshots>
   readonly operations: ReturnType<typeof operations>
   readonly events: ReturnType<typeof events>
   readonly webhooks: ReturnType<typeof webhooks>
@@ -95,6 +97,7 @@ export class Berth {
     this.addresses = addresses(call)
     this.networks = networks(call)
     this.firewalls = firewalls(call)
+    this.snapshots = snapshots(call)
     this.operations = operations(call)
     this.events = events(settings, call)
     this.webhooks = webhooks(settings, call)

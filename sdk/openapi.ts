@@ -140,6 +140,13 @@ export interface Account {
       /** How much the account has */
       used: number
     }
+    /** Snapshots of servers */
+    snapshots: {
+      /** The most that the account may have */
+      limit: number
+      /** How much the account has */
+      used: number
+    }
   }
 }
 
@@ -368,7 +375,7 @@ export interface Delivery {
   /** Id of the event */
   event_id: string
   /** Type of the event */
-  event_type: 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted'
+  event_type: 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted'
   /** `pending`: queued, or waiting for the next attempt */
   status: 'pending' | 'succeeded' | 'failed'
   /** Attempts to the current address; if there are many, the first and the last ten */
@@ -464,7 +471,7 @@ export interface Event {
   /** Id of the event */
   event_id: string
   /** Type of the event */
-  type: 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted'
+  type: 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted'
   /** When it was created (RFC 3339, UTC) */
   created_at: string
   /** The object as the API showed it at that moment; for server.status_changed also old_status and new_status */
@@ -684,6 +691,8 @@ export interface LimitChange {
     networks?: number | null | undefined
     /** Firewalls; null for the default */
     firewalls?: number | null | undefined
+    /** Snapshots of servers; null for the default */
+    snapshots?: number | null | undefined
   }
   /** Reason, at most 200 characters; the customer sees it */
   reason: string
@@ -858,7 +867,7 @@ export interface NewWebhook {
   /** Address that events are posted to */
   url: string
   /** Events to send; "*" is all */
-  event_types: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted'>
+  event_types: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted'>
   /** Whether events are sent */
   is_enabled: boolean
   /** Why the service disabled it: `failing` for a day, `gone` (the endpoint replied 410), or `unverified` (no challenge was answered within a day); null if it did not */
@@ -965,7 +974,7 @@ export interface OperatedOperation {
   /** The server of the operation; null if it has none */
   server_id: string | null
   /** Type of the operation */
-  type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'reset_password' | 'delete' | 'attach_network' | 'detach_network'
+  type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'restore' | 'snapshot' | 'reset_password' | 'delete' | 'attach_network' | 'detach_network'
   /** Queued (`pending`), in progress (`running`) or finished: `succeeded`, `failed`, or `canceled` by a later request */
   status: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled'
   /** Estimated progress in percent; 100 once it has succeeded */
@@ -1004,7 +1013,7 @@ export interface Operation {
   /** The server of the operation; null if it has none */
   server_id: string | null
   /** Type of the operation */
-  type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'reset_password' | 'delete' | 'attach_network' | 'detach_network'
+  type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'restore' | 'snapshot' | 'reset_password' | 'delete' | 'attach_network' | 'detach_network'
   /** Queued (`pending`), in progress (`running`) or finished: `succeeded`, `failed`, or `canceled` by a later request */
   status: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled'
   /** Estimated progress in percent; 100 once it has succeeded */
@@ -1228,7 +1237,7 @@ export interface PlainProblem {
   /** Id of the request; quote it when you report a problem to the operator */
   request_id: string
   /** Stable code for programs */
-  code: 'access_denied' | 'account_exists' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'authorization_pending' | 'backend_unavailable' | 'bad_request' | 'delete_protected' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password'
+  code: 'access_denied' | 'account_exists' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'authorization_pending' | 'backend_unavailable' | 'bad_request' | 'delete_protected' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'snapshot_in_use' | 'snapshot_not_found' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password'
 }
 
 export interface PortPublish {
@@ -1279,7 +1288,7 @@ export interface Problem {
   /** Id of the request; quote it when you report a problem to the operator */
   request_id: string
   /** Stable code for programs */
-  code: 'access_denied' | 'account_exists' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'authorization_pending' | 'backend_unavailable' | 'bad_request' | 'delete_protected' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password' | 'insufficient_scope' | 'validation_failed' | 'slow_down' | 'quota_exceeded' | 'ssh_key_exists' | 'server_state_conflict' | 'operation_in_progress' | 'insufficient_balance' | 'capacity_unavailable' | 'not_supported' | 'address_unavailable'
+  code: 'access_denied' | 'account_exists' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'authorization_pending' | 'backend_unavailable' | 'bad_request' | 'delete_protected' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'snapshot_in_use' | 'snapshot_not_found' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password' | 'insufficient_scope' | 'validation_failed' | 'slow_down' | 'quota_exceeded' | 'ssh_key_exists' | 'server_state_conflict' | 'operation_in_progress' | 'insufficient_balance' | 'capacity_unavailable' | 'not_supported' | 'address_unavailable'
   /** The scope that is needed */
   required_scope?: string | undefined
   /** Scopes that are accepted; one of them is enough */
@@ -1302,9 +1311,9 @@ export interface Problem {
   /** Id of the key that exists */
   ssh_key_id?: string | undefined
   /** Its status */
-  current_status?: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'resetting_password' | 'suspended' | 'error' | 'deleting' | undefined
+  current_status?: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'resetting_password' | 'restoring' | 'suspended' | 'error' | 'deleting' | undefined
   /** Statuses that allow it */
-  allowed_statuses?: Array<'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'resetting_password' | 'suspended' | 'error' | 'deleting'> | undefined
+  allowed_statuses?: Array<'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'resetting_password' | 'restoring' | 'suspended' | 'error' | 'deleting'> | undefined
   /** The operation to wait for */
   operation_id?: string | null | undefined
   /** Balance that is required: 24 hours of everything that the account pays for, including this, in rubles with two decimals */
@@ -1672,6 +1681,11 @@ export interface RecoveryCodes {
   recovery_codes: Array<string>
 }
 
+export interface RestoreRequest {
+  /** Id of the snapshot */
+  snapshot_id: string
+}
+
 export interface Server {
   /** Id of the server */
   server_id: string
@@ -1684,7 +1698,7 @@ export interface Server {
   /** Name of a zone, as `GET /zones` lists them */
   zone_slug: string
   /** Status of the server; those in -ing are temporary. `suspended`: stopped because the balance is used up, or by the operator; `error`: see `status_reason`, then start, reboot or delete it */
-  status: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'resetting_password' | 'suspended' | 'error' | 'deleting'
+  status: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'resetting_password' | 'restoring' | 'suspended' | 'error' | 'deleting'
   /** Why it has this status, if no request led to it: `guest_shutdown`, `balance_depleted`, `account_suspended`, or the error code of an operation; `host_unavailable` if its host does not answer, so that the status is the last known one; otherwise null */
   status_reason: string | null
   /** Whether the size is a preset or chosen freely */
@@ -1736,7 +1750,7 @@ export interface Server {
     /** Id of the operation; wait for it by this id */
     operation_id: string
     /** Type of the operation */
-    type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'reset_password' | 'delete'
+    type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'reset_password' | 'restore' | 'snapshot' | 'delete'
     /** Queued (`pending`), in progress (`running`) or finished: `succeeded`, `failed`, or `canceled` by a later request */
     status: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled'
     /** Estimated progress in percent; 100 once it has succeeded */
@@ -1916,7 +1930,7 @@ export interface ServerDetails {
   /** Name of a zone, as `GET /zones` lists them */
   zone_slug: string
   /** Status of the server; those in -ing are temporary. `suspended`: stopped because the balance is used up, or by the operator; `error`: see `status_reason`, then start, reboot or delete it */
-  status: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'resetting_password' | 'suspended' | 'error' | 'deleting'
+  status: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'resetting_password' | 'restoring' | 'suspended' | 'error' | 'deleting'
   /** Why it has this status, if no request led to it: `guest_shutdown`, `balance_depleted`, `account_suspended`, or the error code of an operation; `host_unavailable` if its host does not answer, so that the status is the last known one; otherwise null */
   status_reason: string | null
   /** Whether the size is a preset or chosen freely */
@@ -1994,7 +2008,7 @@ export interface ServerDetails {
     /** Id of the operation; wait for it by this id */
     operation_id: string
     /** Type of the operation */
-    type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'reset_password' | 'delete'
+    type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'reset_password' | 'restore' | 'snapshot' | 'delete'
     /** Queued (`pending`), in progress (`running`) or finished: `succeeded`, `failed`, or `canceled` by a later request */
     status: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled'
     /** Estimated progress in percent; 100 once it has succeeded */
@@ -2094,7 +2108,7 @@ export interface ServerDetails {
     excess_rub: string
   }
   /** Actions that its status allows now; `update` changes the name and similar fields, `resize` the plan */
-  allowed_actions: Array<'start' | 'stop' | 'reboot' | 'console' | 'update' | 'resize' | 'rebuild' | 'reset_password' | 'delete'>
+  allowed_actions: Array<'start' | 'stop' | 'reboot' | 'console' | 'update' | 'resize' | 'rebuild' | 'reset_password' | 'restore' | 'snapshot' | 'delete'>
 }
 
 export interface ServerList {
@@ -2142,16 +2156,16 @@ export interface ServerStateConflictProblem {
   /** Stable code for programs */
   code: 'server_state_conflict'
   /** Its status */
-  current_status: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'resetting_password' | 'suspended' | 'error' | 'deleting'
+  current_status: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'resetting_password' | 'restoring' | 'suspended' | 'error' | 'deleting'
   /** Statuses that allow it */
-  allowed_statuses: Array<'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'resetting_password' | 'suspended' | 'error' | 'deleting'>
+  allowed_statuses: Array<'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'resetting_password' | 'restoring' | 'suspended' | 'error' | 'deleting'>
 }
 
 export interface ServerStats {
   /** Id of the server */
   server_id: string
   /** Status of the server; those in -ing are temporary. `suspended`: stopped because the balance is used up, or by the operator; `error`: see `status_reason`, then start, reboot or delete it */
-  status: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'resetting_password' | 'suspended' | 'error' | 'deleting'
+  status: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'resetting_password' | 'restoring' | 'suspended' | 'error' | 'deleting'
   /** Seconds since it was started; null while it is off */
   uptime_seconds: number | null
   /** When it was measured */
@@ -2380,6 +2394,54 @@ export interface SlowDownProblem {
   interval: number
 }
 
+export interface Snapshot {
+  /** Id of the snapshot */
+  snapshot_id: string
+  /** The server whose disk was copied, which may be deleted by now */
+  server_id: string
+  /** A name of your choice, 1 to 100 characters, at least one of them visible and none of them a control, zero-width or direction character; need not be unique */
+  name: string
+  /** `available`: can be restored; `error`: it could not be made, and costs nothing */
+  status: 'creating' | 'available' | 'error'
+  /** The operation that makes it, of its server; null once it has ended */
+  operation_id: string | null
+  /** Size of the copy in GB, rounded up, which is billed; null until it is available */
+  size_gb: number | null
+  /** Size of the copied disk in GB: the least that a server from it needs */
+  disk_gb: number
+  /** `filesystem`: the file systems were complete; `crash`: the copy is like a disk after a loss of power, which file systems and databases repair at the next start. Null until it is available */
+  consistency: 'filesystem' | 'crash' | null
+  /** Id of a template: the operating system that the server is created from */
+  template_id: string
+  /** Name of a zone, as `GET /zones` lists them */
+  zone_slug: string
+  /** Price per month of 730 hours, in rubles with two decimals */
+  price_month_rub: string
+  /** When it was created (RFC 3339, UTC) */
+  created_at: string
+  /** When it was last changed, by a request or by the service */
+  updated_at: string
+}
+
+export interface SnapshotCreate {
+  /** The server whose disk to copy */
+  server_id: string
+  /** Name. Default: the name of the server and the time */
+  name?: string | undefined
+}
+
+export interface SnapshotList {
+  /** The items of this page */
+  items: Array<Snapshot>
+  /** Number of all matching items, not only those on this page */
+  total: number
+}
+
+export interface SnapshotUpdate {
+  /** A name of your choice, 1 to 100 characters, at least one of them visible and none of them a control, zero-width or direction character; need not be unique */
+  name?: string | undefined
+}
+
 export interface SshKey {
   /** Id of an SSH key */
   ssh_key_id: string
@@ -2519,11 +2581,11 @@ export interface Transaction {
   amount: string
   /** Balance after this transaction, in rubles with two decimals */
   balance_after: string
-  /** Type of the item that was charged for: a server or a public address. More types will be added; show an unknown type by its name. It is null if the transaction is not a charge. */
-  item_type: 'server' | 'address' | null
-  /** Id of the item: a `server_id` or an `address_id`, by `item_type`. The item may be deleted by now. It is null if the transaction is not a charge. */
+  /** Type of the item that was charged for: a server, a public address or a snapshot. More types will be added; show an unknown type by its name. It is null if the transaction is not a charge. */
+  item_type: 'server' | 'address' | 'snapshot' | null
+  /** Id of the item: a `server_id`, an `address_id` or a `snapshot_id`, by `item_type`. The item may be deleted by now. It is null if the transaction is not a charge. */
   item_id: string | null
-  /** Most recent name of the server, or the public address itself; null if the transaction is not a charge */
+  /** Most recent name of the server or snapshot, or the public address itself; null if the transaction is not a charge */
   item_name: string | null
   /** The same as `item_id` if the item is a server; null if it is not, or if there is no item */
   server_id: string | null
@@ -2574,11 +2636,11 @@ export interface Usage {
 }
 
 export interface UsageItem {
-  /** Type of the item that was charged for: a server or a public address. More types will be added; show an unknown type by its name. */
-  item_type: 'server' | 'address'
-  /** Id of the item: a `server_id` or an `address_id`, by `item_type`. The item may be deleted by now. */
+  /** Type of the item that was charged for: a server, a public address or a snapshot. More types will be added; show an unknown type by its name. */
+  item_type: 'server' | 'address' | 'snapshot'
+  /** Id of the item: a `server_id`, an `address_id` or a `snapshot_id`, by `item_type`. The item may be deleted by now. */
   item_id: string
-  /** Most recent name of the server, or the public address itself */
+  /** Most recent name of the server or snapshot, or the public address itself */
   item_name: string
   /** The same as `item_id` if the item is a server; null if it is not, or if there is no item */
   server_id: string | null
@@ -2632,7 +2694,7 @@ export interface Webhook {
   /** Address that events are posted to */
   url: string
   /** Events to send; "*" is all */
-  event_types: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted'>
+  event_types: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted'>
   /** Whether events are sent */
   is_enabled: boolean
   /** Why the service disabled it: `failing` for a day, `gone` (the endpoint replied 410), or `unverified` (no challenge was answered within a day); null if it did not */
@@ -2648,7 +2710,7 @@ export interface WebhookCreate {
   /** Address that events are posted to */
   url: string
   /** Events to send; "*" is all */
-  event_types: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted'>
+  event_types: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted'>
   /** Whether events are sent. Default: true. */
   is_enabled?: boolean | undefined
 }
@@ -2671,7 +2733,7 @@ export interface WebhookUpdate {
   /** Address that events are posted to */
   url?: string | undefined
   /** Events to send; "*" is all */
-  event_types?: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted'> | undefined
+  event_types?: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted'> | undefined
   /** Disabling ends pending deliveries as failed; enabling starts with new events, and sends a challenge unless the webhook is verified */
   is_enabled?: boolean | undefined
 }
@@ -2734,7 +2796,7 @@ export interface ZoneRoom {
 }
 
 /** Every Server.status. */
-export const serverStatuses = ['creating', 'running', 'stopped', 'starting', 'stopping', 'rebooting', 'resizing', 'rebuilding', 'resetting_password', 'suspended', 'error', 'deleting'] as const
+export const serverStatuses = ['creating', 'running', 'stopped', 'starting', 'stopping', 'rebooting', 'resizing', 'rebuilding', 'resetting_password', 'restoring', 'suspended', 'error', 'deleting'] as const
 
 /** Every Account.status. */
 export const accountStatuses = ['active', 'suspended', 'closed'] as const
@@ -3317,7 +3379,7 @@ export interface Routes {
       /** Name of a zone, as `GET /zones` lists them */
       zone_slug?: string | undefined
       /** Only those with this status */
-      status?: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'resetting_password' | 'suspended' | 'error' | 'deleting' | undefined
+      status?: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'resetting_password' | 'restoring' | 'suspended' | 'error' | 'deleting' | undefined
       /** Whether the size is a preset or chosen freely */
       plan_type?: 'preset' | 'custom' | undefined
       /** Processor vendor; a zone may have both, at different prices */
@@ -3464,6 +3526,32 @@ export interface Routes {
       server_id: string
     }
     body?: RebuildRequest | undefined
+    reply: Operation
+  }
+  /** Make a snapshot of a server */
+  'POST /snapshots': {
+    body: SnapshotCreate
+    reply: Snapshot
+  }
+  /** List snapshots */
+  'GET /snapshots': {
+    query?: {
+      /** Number of items per page; a number above the maximum is refused with 422 */
+      limit?: number | undefined
+      /** Number of items to skip, for pages other than the first; the `Link` header has the address of each page */
+      offset?: number | undefined
+      /** Only the snapshots of this server */
+      server_id?: string | undefined
+    } | undefined
+    reply: SnapshotList
+  }
+  /** Return the disk of a server to a snapshot */
+  'POST /servers/{server_id}/restore': {
+    path: {
+      /** Id of the server, a UUID */
+      server_id: string
+    }
+    body: RestoreRequest
     reply: Operation
   }
   /** Set a new password on a running server */
@@ -3683,6 +3771,31 @@ export interface Routes {
     }
     reply: undefined
   }
+  /** Get a snapshot */
+  'GET /snapshots/{snapshot_id}': {
+    path: {
+      /** Id of the snapshot, a UUID */
+      snapshot_id: string
+    }
+    reply: Snapshot
+  }
+  /** Rename a snapshot */
+  'PATCH /snapshots/{snapshot_id}': {
+    path: {
+      /** Id of the snapshot, a UUID */
+      snapshot_id: string
+    }
+    body?: SnapshotUpdate | undefined
+    reply: Snapshot
+  }
+  /** Delete a snapshot */
+  'DELETE /snapshots/{snapshot_id}': {
+    path: {
+      /** Id of the snapshot, a UUID */
+      snapshot_id: string
+    }
+    reply: undefined
+  }
   /** List the operations of the account */
   'GET /operations': {
     query?: {
@@ -3693,7 +3806,7 @@ export interface Routes {
       /** Queued (`pending`), in progress (`running`) or finished: `succeeded`, `failed`, or `canceled` by a later request */
       status?: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled' | undefined
       /** Type of the operation */
-      type?: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'reset_password' | 'delete' | 'attach_network' | 'detach_network' | undefined
+      type?: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'restore' | 'snapshot' | 'reset_password' | 'delete' | 'attach_network' | 'detach_network' | undefined
       /** Type of the resource that the operation is on */
       subject_type?: 'server' | 'network' | undefined
       /** Id of the resource that the operation is on */
@@ -3887,6 +4000,8 @@ export type ErrorCode =
   | 'sign_in_failed'
   | 'sign_up_closed'
   | 'slow_down'
+  | 'snapshot_in_use'
+  | 'snapshot_not_found'
   | 'ssh_key_exists'
   | 'ssh_key_not_found'
   | 'terms_not_accepted'

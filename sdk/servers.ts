@@ -1,5 +1,12 @@
 import { type ConsoleOptions, openConsole } from './console.ts'
-import type { RebuildRequest, ServerCreate, ServerUpdate, StartRequest, StopRequest } from './openapi.ts'
+import type {
+  RebuildRequest,
+  RestoreRequest,
+  ServerCreate,
+  ServerUpdate,
+  StartRequest,
+  StopRequest,
+} from './openapi.ts'
 import { operationsOf, patience } from './operations.ts'
 import { everyItem } from './paging.ts'
 import type { Call, CallOptions, Query, Settings } from './request.ts'
@@ -75,5 +82,8 @@ function actionsOf(call: Call) {
     /** Replaces the disk by a new operating system; all data on it is lost. */
     rebuild: (server_id: string, body: RebuildRequest, options?: CallOptions) =>
       call('POST /servers/{server_id}/rebuild', { path: { server_id }, body }, options),
+    /** Returns the disk to a snapshot of the server; everything written since is lost. */
+    restore: (server_id: string, body: RestoreRequest, options?: CallOptions) =>
+      call('POST /servers/{server_id}/restore', { path: { server_id }, body }, options),
   }
 }

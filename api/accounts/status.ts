@@ -79,6 +79,11 @@ export function closedAccounts(db: Queries) {
   return db.selectFrom('accounts').select('account_id').where('status', '=', 'closed')
 }
 
+/** A query of the accounts that were closed before a moment. */
+export function closedBefore(db: Queries, moment: number) {
+  return closedAccounts(db).where('status_since', '<=', moment)
+}
+
 /** A query of the accounts that were suspended or closed after a moment, with the operator's reason. */
 export function heldSince(db: Queries, after: number) {
   return db

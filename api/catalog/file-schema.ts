@@ -91,6 +91,8 @@ export const CatalogFile = Type.Object({
       disk_gb_month_rub: Amount,
       // The price of a public IPv4 address (default: free).
       ipv4_month_rub: Type.Optional(Amount),
+      // The price of a GB of a snapshot (default: free).
+      snapshot_gb_month_rub: Type.Optional(Amount),
       // The price of a TB sent beyond the traffic of a plan (default: free).
       traffic_tb_rub: Type.Optional(Amount),
       // Presets with a price of their own; the others cost as much as their parts.

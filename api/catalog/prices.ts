@@ -8,6 +8,8 @@ export interface Prices {
   diskGb: number
   /** A public IPv4 address. */
   ipv4: number
+  /** A GB of a snapshot. */
+  snapshotGb: number
   /** A TB sent beyond the traffic of a plan. */
   trafficTb: number
   /** Prices of presets that have their own, by slug; the others cost the sum of their parts. */
@@ -93,6 +95,7 @@ function faultsOf(entry: PriceEntry, all: readonly PriceEntry[], presetSlugs: re
     ['ram_gb_month_rub', prices.ramGb, ABSURD_PART],
     ['disk_gb_month_rub', prices.diskGb, ABSURD_PART],
     ['ipv4_month_rub', prices.ipv4, ABSURD_PART],
+    ['snapshot_gb_month_rub', prices.snapshotGb, ABSURD_PART],
     ['traffic_tb_rub', prices.trafficTb, ABSURD_PART],
     ...[...prices.presets].map(([slug, sum]) => [slug, sum, ABSURD_PRESET] as const),
   ] as const
@@ -103,8 +106,8 @@ function faultsOf(entry: PriceEntry, all: readonly PriceEntry[], presetSlugs: re
 }
 
 /** The amounts as a text, to compare them. */
-export function sumsOf({ cpu, ramGb, diskGb, ipv4, trafficTb, presets }: Prices): string {
-  return JSON.stringify([cpu, ramGb, diskGb, ipv4, trafficTb, [...presets].sort()])
+export function sumsOf({ cpu, ramGb, diskGb, ipv4, snapshotGb, trafficTb, presets }: Prices): string {
+  return JSON.stringify([cpu, ramGb, diskGb, ipv4, snapshotGb, trafficTb, [...presets].sort()])
 }
 
 function isSameDay(a: PriceEntry, b: PriceEntry): boolean {

@@ -59,6 +59,8 @@ const requests: [title: string, action: Action, accepted: string, force?: boolea
   ['PATCH, plan', 'resize', '202'],
   ['rebuild', 'rebuild', '202'],
   ['reset password', 'reset_password', '202'],
+  ['restore', 'restore', '202'],
+  ['snapshot', 'snapshot', '202'],
   ['DELETE', 'delete', '202'],
 ]
 const refused = {
@@ -71,7 +73,7 @@ function states(): string {
   const rows = statuses.map((status) => [
     code(status),
     ...requests.map(([, action, accepted, force = false]) => {
-      const verdict = checkAction(action, status, { force })
+      const verdict = checkAction(action, { status, copying: null }, { force })
       return verdict === 'allowed' ? accepted : refused[verdict]
     }),
   ])

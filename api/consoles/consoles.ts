@@ -119,7 +119,7 @@ export class Consoles {
   async #attach({ actor, server }: Admission, seen: Buffer): Promise<Console | null | 'server_off'> {
     const { db, drivers } = this.#options
     const row = await serverRows.find(db, actor.accountId, server.server_id)
-    if (!row || checkAction('console', row.status) !== 'allowed') return 'server_off'
+    if (!row || checkAction('console', row) !== 'allowed') return 'server_off'
     return drivers
       .at(server.pool)
       .openConsole(server.server_id, seen)

@@ -49,6 +49,7 @@ import * as passkeyCounters from './migrations/0039-passkey-counters.ts'
 import * as standing from './migrations/0040-standing.ts'
 import * as endedPorts from './migrations/0041-ended-ports.ts'
 import * as operatorTokens from './migrations/0042-operator-tokens.ts'
+import * as snapshots from './migrations/0043-snapshots.ts'
 import { PostgresConnection, Unchanged, Unreachable } from './postgres-connection.ts'
 import type { Schema } from './schema.ts'
 
@@ -103,6 +104,7 @@ export const migrations: Record<string, Migration> = {
   '0040-standing': standing,
   '0041-ended-ports': endedPorts,
   '0042-operator-tokens': operatorTokens,
+  '0043-snapshots': snapshots,
 }
 
 /** Runs a function in the given transaction, or in a new one. */

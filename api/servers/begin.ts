@@ -1,8 +1,9 @@
 import type { Queries } from '../database/database.ts'
 import { insertOperation } from '../operations/operations.ts'
 import type { OperationTable } from '../operations/tables.ts'
+import { dropSnapshot } from '../snapshots/snapshots.ts'
 import { plans, type ServerOperation, type ServerOperations, serverSubject } from './operations.ts'
-import { statusDuring } from './states.ts'
+import { type StatusOperation, statusDuring } from './states.ts'
 import { insertServer, updateServer } from './store.ts'
 import type { ServerTable } from './tables.ts'
 
@@ -17,7 +18,7 @@ export interface Started {
  * @param change further changes of the row
  * @param runAt the earliest time of its first step (default: at once)
  */
-export async function begin<Type extends ServerOperation>(
+export async function begin<Type extends StatusOperation>(
   tx: Queries,
   server: ServerTable,
   type: Type,
@@ -45,6 +46,28 @@ export async function beginCreate(
     write(tx, server, 'create', data, { now, runAt: now }),
   )
   return operation && { server, operation }
+}
+
+/** Begins to make a snapshot of a server, whose row is locked and keeps its status. */
+export async function beginCopy(
+  tx: Queries,
+  server: ServerTable,
+  snapshotId: string,
+  now: number,
+): Promise<OperationTable> {
+  const operation = await write(tx, server, 'snapshot', { snapshot_id: snapshotId }, { now, runAt: now })
+  await updateServer(tx, server, { copying: snapshotId, updated_at: now })
+  return operation
+}
+
+/** Deletes the snapshot that is being made of a server, and whose operation is canceled. */
+export async function endCopy(
+  tx: Queries,
+  { copying }: ServerTable,
+  now: number,
+): Promise<Partial<ServerTable>> {
+  if (copying !== null) await dropSnapshot(tx, copying, now)
+  return { copying: null }
 }
 
 function write<Type extends ServerOperation>(

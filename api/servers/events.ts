@@ -3,7 +3,7 @@ import { type Event, record } from '../events/outbox.ts'
 import { findActive } from '../operations/operations.ts'
 import type { OperationTable } from '../operations/tables.ts'
 import { serverSubject } from './operations.ts'
-import { isTransient } from './states.ts'
+import { isBusy } from './states.ts'
 import type { ServerTable } from './tables.ts'
 import { serverData } from './view.ts'
 
@@ -48,7 +48,7 @@ export async function recordChange(
   const isUpdated = DESCRIBED.some((field) => before[field] !== after[field])
   if (!hasStatus && !isUpdated) return
   const findBegun = async () => begun ?? (await findActive(tx, serverSubject(after.server_id)))
-  const active = isTransient(after.status) ? await findBegun() : null
+  const active = isBusy(after) ? await findBegun() : null
   const view = serverData(after, active)
   const change = { ...view, old_status: before.status, new_status: after.status }
   await record(tx, [
@@ -59,7 +59,7 @@ export async function recordChange(
 
 /** Records that the serial console was opened. */
 export async function recordConsole(tx: Queries, server: ServerTable, at: number): Promise<void> {
-  const active = isTransient(server.status) ? await findActive(tx, serverSubject(server.server_id)) : null
+  const active = isBusy(server) ? await findActive(tx, serverSubject(server.server_id)) : null
   await record(tx, [{ ...eventOf('server.console_opened', server, serverData(server, active)), at }])
 }
 

@@ -4,6 +4,7 @@ import { type OrderRoutesOptions, orderRoutes } from './order/routes.ts'
 import { type PasswordRoutesOptions, passwordRoutes } from './password/routes.ts'
 import { type RebuildRoutesOptions, rebuildRoutes } from './rebuild/routes.ts'
 import { type ServerRoutesOptions, serverRoutes } from './routes.ts'
+import { copyRoutes } from './snapshots/routes.ts'
 
 const events = {
   'server.created': 'servers:read',
@@ -21,7 +22,13 @@ export const servers = feature({
   tags: { Servers: 'Virtual machines, and the operations on them.' },
   routes: (
     parts: OrderRoutesOptions & ServerRoutesOptions & RebuildRoutesOptions & PasswordRoutesOptions,
-  ) => [...serverRoutes(parts), ...orderRoutes(parts), ...rebuildRoutes(parts), ...passwordRoutes(parts)],
+  ) => [
+    ...serverRoutes(parts),
+    ...orderRoutes(parts),
+    ...rebuildRoutes(parts),
+    ...copyRoutes(parts),
+    ...passwordRoutes(parts),
+  ],
   events,
   cleaning: () => ({ old: { servers: { days: 30, delete: goneServers() } } }),
 })

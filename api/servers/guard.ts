@@ -13,7 +13,7 @@ import type { ServerTable } from './tables.ts'
  * @throws ApiError server_state_conflict, operation_in_progress, insufficient_balance
  */
 export async function guard(tx: Queries, server: ServerTable, action: Action, force = false): Promise<void> {
-  const verdict = checkAction(action, server.status, { force })
+  const verdict = checkAction(action, server, { force })
   if (verdict === 'allowed') return
   if (verdict === 'insufficient_balance')
     throw insufficientBalance(
@@ -25,7 +25,9 @@ export async function guard(tx: Queries, server: ServerTable, action: Action, fo
     )
   if (verdict === 'operation_in_progress') {
     const active = await findActive(tx, serverSubject(server.server_id))
-    throw inProgress(active, `The server is ${server.status}. Wait until that operation has finished.`)
+    const state =
+      server.copying === null ? `The server is ${server.status}` : 'A snapshot of it is being made'
+    throw inProgress(active, `${state}. Wait until that operation has finished.`)
   }
   const allowed = allowedIn[action]
   throw new ApiError(

@@ -8,7 +8,7 @@ import type { OperationTable } from '../operations/tables.ts'
 import { operationView } from '../operations/view.ts'
 import { plans, type ServerOperation, serverSubject } from './operations.ts'
 import { serverProblems } from './schema.ts'
-import { allowedIn, isTransient, type ServerStatus, statusDuring } from './states.ts'
+import { allowedIn, isBusy, type ServerStatus, type StatusOperation, statusDuring } from './states.ts'
 import type { ServerTable } from './tables.ts'
 
 /** Errors of a server that is not in a state for the request. */
@@ -29,7 +29,7 @@ export function accepting(type: ServerOperation) {
 }
 
 /** The example of a server whose operation has just been accepted: its machine is off. */
-export function busy(type: ServerOperation) {
+export function busy(type: StatusOperation) {
   const { status, progress } = accepting(type)
   const current_operation = { operation_id: OPERATION, type, status, progress }
   return { status: statusDuring[type], started_at: null, current_operation }
@@ -66,7 +66,7 @@ export function acceptedBefore({ db, clock }: { db: Database; clock: Clock }) {
 /** The operation that is in progress on a server. */
 export async function activeOn(
   db: Database,
-  { server_id, status }: Pick<ServerTable, 'server_id' | 'status'>,
+  server: Pick<ServerTable, 'server_id' | 'status' | 'copying'>,
 ): Promise<OperationTable | undefined> {
-  return isTransient(status) ? findActive(db, serverSubject(server_id)) : undefined
+  return isBusy(server) ? findActive(db, serverSubject(server.server_id)) : undefined
 }

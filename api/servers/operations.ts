@@ -1,6 +1,6 @@
 import type { Plan } from '../catalog/plans.ts'
 import type { Size } from '../catalog/usage.ts'
-import type { HostKey } from '../drivers/driver.ts'
+import type { HostKey, SnapshotState } from '../drivers/driver.ts'
 import type { Subject } from '../operations/operations.ts'
 import { dataOf } from '../operations/procedure.ts'
 import type { OperationTable } from '../operations/tables.ts'
@@ -42,6 +42,14 @@ export interface ResizeData {
 /** Data of a rebuild: columns of the server's row, which change once the old disk is gone. */
 export interface RebuildData extends BootData {
   login: Pick<ServerTable, 'template_id' | 'ssh_keys' | 'password' | 'user_data'>
+  /** The instance of the next disk (default: a new one, named after the operation). */
+  instance_id?: string
+}
+
+export interface SnapshotData {
+  snapshot_id: string
+  /** The copy, once it is made. */
+  made?: Omit<Extract<SnapshotState, { state: 'ready' }>, 'state'>
 }
 
 /** Data of a new password, sealed; it becomes a column of the server's row once the guest has it. */
@@ -58,6 +66,8 @@ export interface ServerOperations {
   resize: ResizeData
   rebuild: RebuildData
   reset_password: PasswordData
+  restore: RebuildData
+  snapshot: SnapshotData
   delete: object
 }
 export type ServerOperation = keyof ServerOperations
@@ -75,6 +85,8 @@ export const plans: {
   resize: { first: () => 'define', deadlineMs: 10 * MINUTE },
   rebuild: { first: () => 'prepare', deadlineMs: 90 * MINUTE },
   reset_password: { first: () => 'set', deadlineMs: 5 * MINUTE },
+  restore: { first: () => 'prepare', deadlineMs: 90 * MINUTE },
+  snapshot: { first: () => 'copy', deadlineMs: 12 * 60 * MINUTE },
   delete: { first: () => 'destroy', deadlineMs: 60 * MINUTE },
 }
 export const operationTypes = Object.keys(plans)

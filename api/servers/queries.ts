@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { billedAddresses } from '../addresses/queries.ts'
 import type { BilledItem } from '../billing/rates.ts'
 import type { Queries } from '../database/database.ts'
+import { billedSnapshots } from '../snapshots/queries.ts'
 import { poweredStatuses, watchedIn } from './states.ts'
 import type { ServerTable } from './tables.ts'
 
@@ -15,8 +16,8 @@ export function allServers(db: Queries) {
 }
 
 /**
- * Items that may be billed, including deleted ones: servers, and public addresses in the project of the server that
- * has them.
+ * Items that may be billed, including deleted ones: servers, and public addresses and snapshots in the project of their
+ * server.
  */
 export function billedItems(db: Queries) {
   const projects = (within: Queries) => within.selectFrom('servers').select(['server_id', 'project_id'])
@@ -24,6 +25,7 @@ export function billedItems(db: Queries) {
     .selectFrom('servers')
     .select(['server_id as item_id', 'name', 'project_id', isGone.as('is_gone')])
     .unionAll(billedAddresses(db, projects))
+    .unionAll(billedSnapshots(db, (within) => projects(within).where('deleted_at', 'is', null)))
 }
 
 /** A server as rates and meters know it. */
@@ -95,4 +97,14 @@ export function protectedServers(db: Queries, accountId: string) {
     .select(['account_id', 'zone_slug', 'pool', 'labels'])
     .where('account_id', '=', accountId)
     .execute()
+}
+
+/** True if a disk is about to be created from a snapshot. */
+export async function isUsingSnapshot(db: Queries, snapshotId: string): Promise<boolean> {
+  const user = await presentServers(db)
+    .where('snapshot_id', '=', snapshotId)
+    .where((eb) => eb.or([eb('has_disk', '=', 0), eb('status', 'in', ['restoring', 'rebuilding'])]))
+    .limit(1)
+    .executeTakeFirst()
+  return user !== undefined
 }

@@ -4,6 +4,7 @@ import { type Catalog, findZone } from '../catalog/file.ts'
 import { type Plan, resolvePlan } from '../catalog/plans.ts'
 import type { PriceEntry } from '../catalog/prices.ts'
 import type { Database, Queries } from '../database/database.ts'
+import { repriceSnapshots } from '../snapshots/billing.ts'
 import { planColumns } from './plan-columns.ts'
 import { billedServer } from './queries.ts'
 import { isFree } from './states.ts'
@@ -11,7 +12,7 @@ import { listPricedBefore, lockServer, updateServer } from './store.ts'
 import type { ServerTable } from './tables.ts'
 
 /**
- * Moves existing servers and public addresses to prices with an `existing_from`, from that time on. This also works if
+ * Moves existing servers, public addresses and snapshots to prices with an `existing_from`, from that time on. This also works if
  * the service was down at that time, but never changes hours that were charged already.
  */
 export async function reprice(db: Database, catalog: Catalog, now: number): Promise<void> {
@@ -27,8 +28,9 @@ export async function reprice(db: Database, catalog: Catalog, now: number): Prom
     }
     const zone = findZone(catalog, entry.zoneSlug)
     // Their price is that of the zone's first CPU type.
-    if (zone?.cpu_types[0] === entry.cpuType)
-      await repriceAddresses(db, catalog, zone, { from: entry.from, at, now })
+    if (zone?.cpu_types[0] !== entry.cpuType) continue
+    await repriceAddresses(db, catalog, zone, { from: entry.from, at, now })
+    await repriceSnapshots(db, catalog, zone, { from: entry.from, at, now })
   }
 }
 

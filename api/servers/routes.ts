@@ -22,7 +22,7 @@ import { powerRoutes } from './power-routes.ts'
 import { type ServerLoader, serverLoader } from './rows.ts'
 import { Server, ServerQuery, serverProblems } from './schema.ts'
 import type { Servers } from './servers.ts'
-import { isTransient } from './states.ts'
+import { isBusy } from './states.ts'
 import { findListed, listServers } from './store.ts'
 import type { ServerTable } from './tables.ts'
 import { serverView } from './view.ts'
@@ -71,7 +71,7 @@ function listRoute(options: ServerRoutesOptions): Route {
     run: async (call) => {
       const find = async (page: Page) => {
         const { items, total } = await listServers(db, call.actor.accountId, call.query, page)
-        const busy = items.filter((row) => isTransient(row.status)).map((row) => row.server_id)
+        const busy = items.filter(isBusy).map((row) => row.server_id)
         const active = await findActiveOf(db, SERVER_SUBJECT, busy)
         return { items: items.map((row) => ({ row, active: active.get(row.server_id) })), total }
       }

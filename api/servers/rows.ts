@@ -2,6 +2,8 @@ import type { Queries } from '../database/database.ts'
 import type { Actor } from '../http/contract/auth.ts'
 import { found } from '../http/contract/problem.ts'
 import { guard } from './guard.ts'
+import { serverSubject } from './operations.ts'
+import { isUsingSnapshot } from './queries.ts'
 import { serverProblems } from './schema.ts'
 import { findServer, getServer, lockServer, updateServer } from './store.ts'
 import type { ServerTable } from './tables.ts'
@@ -35,6 +37,8 @@ export const serverRows = {
   lock: lockServer,
   lockToChange,
   update,
+  subject: serverSubject,
+  isUsing: isUsingSnapshot,
 }
 
 /** Finds the server that a path names. */

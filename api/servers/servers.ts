@@ -14,7 +14,7 @@ import type { Engine } from '../operations/engine.ts'
 import { cancelActive, findActive } from '../operations/operations.ts'
 import { dataOf } from '../operations/procedure.ts'
 import type { OperationTable } from '../operations/tables.ts'
-import { begin, type Started } from './begin.ts'
+import { begin, endCopy, type Started } from './begin.ts'
 import { bootTime } from './billing-start.ts'
 import { addedCost, difference, resizePlan, updateMetadata } from './changes.ts'
 import { requireCover } from './commitment.ts'
@@ -77,7 +77,8 @@ export class Servers {
         await requireGrace(tx, actor.accountId, server.price_hour, clock.now() - this.#options.graceMs)
       const now = clock.now()
       canceled = await cancelActive(tx, serverSubject(serverId), now)
-      const begun = await begin(tx, server, type, { force, timeout_seconds }, { now })
+      const change = await endCopy(tx, server, now)
+      const begun = await begin(tx, server, type, { force, timeout_seconds }, { now, change })
       await remember(tx, begun.operation.operation_id)
       return begun
     })
@@ -142,6 +143,7 @@ export class Servers {
       const resize = dataIf('resize', active)
       if (resize) await release(tx, server, resize.growth, 0)
       await this.#endBilling(tx, server, active)
+      await endCopy(tx, server, now)
       return beginDelete(tx, server, now)
     })
     if (canceled) engine.canceled(canceled)

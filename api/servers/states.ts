@@ -1,5 +1,5 @@
 import type { ServerOperation } from './operations.ts'
-import type { ServerStatus } from './tables.ts'
+import type { ServerStatus, ServerTable } from './tables.ts'
 
 export type { ServerStatus }
 
@@ -13,6 +13,8 @@ export const actions = [
   'resize',
   'rebuild',
   'reset_password',
+  'restore',
+  'snapshot',
   'delete',
 ] as const
 export type Action = (typeof actions)[number]
@@ -26,19 +28,28 @@ export const transient = {
   resizing: 'resize',
   rebuilding: 'rebuild',
   resetting_password: 'reset_password',
+  restoring: 'restore',
   deleting: 'delete',
-} as const satisfies Partial<Record<ServerStatus, ServerOperation>>
+} as const satisfies Partial<Record<ServerStatus, StatusOperation>>
 
-/** True if an operation is active on the server: operation and status are written together. */
+/** An operation that has a status of its own: all but a snapshot. */
+export type StatusOperation = Exclude<ServerOperation, 'snapshot'>
+
+/** True if an operation is active on the server, and its status shows it: both are written together. */
 export function isTransient(status: ServerStatus): boolean {
   return status in transient
+}
+
+/** True if an operation is active on the server. */
+export function isBusy({ status, copying }: Pick<ServerTable, 'status' | 'copying'>): boolean {
+  return copying !== null || isTransient(status)
 }
 
 /** The status of a server while an operation of this type is carried out. */
 export const statusDuring = Object.fromEntries(
   Object.entries(transient).map(([status, type]) => [type, status]),
   // The inverse of a one-to-one table; fromEntries forgets the keys.
-) as Record<ServerOperation, keyof typeof transient>
+) as Record<StatusOperation, keyof typeof transient>
 
 export const statuses = [
   'creating',
@@ -50,6 +61,7 @@ export const statuses = [
   'resizing',
   'rebuilding',
   'resetting_password',
+  'restoring',
   'suspended',
   'error',
   'deleting',
@@ -64,6 +76,7 @@ export const poweredStatuses = [
   'rebooting',
   'rebuilding',
   'resetting_password',
+  'restoring',
 ] as const satisfies readonly ServerStatus[]
 
 /** The state rules: in which statuses an action is accepted. Guards, allowed_actions and the docs read this table. */
@@ -75,20 +88,31 @@ export const allowedIn = {
   resize: ['stopped'],
   rebuild: ['running', 'stopped', 'error'],
   reset_password: ['running'],
+  restore: ['running', 'stopped', 'error'],
+  snapshot: ['running', 'stopped'],
   update: statuses.filter((status) => status !== 'deleting'),
   delete: statuses,
 } as const satisfies Record<Action, readonly ServerStatus[]>
 
 /** The actions that `delete_protection` forbids, because the data on the disk is lost with them. */
-const losesDisk: readonly Action[] = ['rebuild', 'delete']
+const losesDisk: readonly Action[] = ['rebuild', 'restore', 'delete']
+
+/** The actions that are possible while a snapshot is being made; of stops, a forced one, which cancels it. */
+const whileCopying: readonly Action[] = ['console', 'update', 'delete']
 
 /** A forced stop replaces an operation that turns the machine off anyway. */
 const forcedStopIn: readonly ServerStatus[] = [...allowedIn.stop, 'stopping', 'rebooting']
 
 export type Verdict = 'allowed' | 'operation_in_progress' | 'server_state_conflict' | 'insufficient_balance'
 
-export function checkAction(action: Action, status: ServerStatus, { force = false } = {}): Verdict {
+export function checkAction(
+  action: Action,
+  { status, copying }: Pick<ServerTable, 'status' | 'copying'>,
+  { force = false } = {},
+): Verdict {
   const allowed: readonly ServerStatus[] = action === 'stop' && force ? forcedStopIn : allowedIn[action]
+  const mayJoin = copying === null || whileCopying.includes(action) || (action === 'stop' && force)
+  if (!mayJoin) return 'operation_in_progress'
   if (allowed.includes(status)) return 'allowed'
   if (status in transient) return 'operation_in_progress'
   return status === 'suspended' && action === 'start' ? 'insufficient_balance' : 'server_state_conflict'
@@ -102,7 +126,7 @@ export const offIn: readonly ServerStatus[] = ['stopped', 'suspended']
 
 /** True if an action turns on a machine that is off: a reboot of a server in `error` is a start. */
 export function turnsOn(action: Action, status: ServerStatus): boolean {
-  const startsAgain = action === 'reboot' || action === 'rebuild'
+  const startsAgain = action === 'reboot' || action === 'rebuild' || action === 'restore'
   return action === 'start' || (startsAgain && status !== 'running')
 }
 
@@ -134,12 +158,15 @@ export const becomingBilledIn = [
   'rebooting',
   'resizing',
   'rebuilding',
+  'restoring',
 ] as const satisfies readonly ServerStatus[]
 
 /** The actions that are allowed now. */
-export function allowedActions(server: { status: ServerStatus; delete_protection: number }): Action[] {
+export function allowedActions(
+  server: Pick<ServerTable, 'status' | 'copying' | 'delete_protection'>,
+): Action[] {
   return actions.filter((action) => {
     if (losesDisk.includes(action) && server.delete_protection) return false
-    return checkAction(action, server.status) === 'allowed'
+    return checkAction(action, server) === 'allowed'
   })
 }

@@ -4,6 +4,8 @@ import { changeRate } from '../billing/rates.ts'
 import type { Clock } from '../clock.ts'
 import { type Database, inTransaction, type Queries } from '../database/database.ts'
 import type { Engine } from '../operations/engine.ts'
+import { snapshotsOfClosed } from '../snapshots/queries.ts'
+import { dropSnapshot } from '../snapshots/snapshots.ts'
 import { begin } from './begin.ts'
 import { missingToResume } from './commitment.ts'
 import { beginDelete } from './deletion.ts'
@@ -44,6 +46,8 @@ export async function suspendAndResume(options: SuspensionOptions): Promise<void
   for (const { server_id } of await resumable(db))
     await db.transaction().execute((tx) => resume(tx, server_id, options))
   await deleteOrKeep(options)
+  for (const { snapshot_id } of await snapshotsOfClosed(db, clock.now() - CLOSED_MS))
+    await db.transaction().execute((tx) => dropSnapshot(tx, snapshot_id, clock.now()))
   engine.wake()
 }
 
@@ -106,7 +110,7 @@ async function resumable(db: Database) {
 async function suspend(tx: Queries, serverId: string, { clock }: SuspensionOptions): Promise<void> {
   const now = clock.now()
   const server = await lockServer(tx, serverId)
-  if (!server) return
+  if (!server || server.copying !== null) return
   // The reason is read again under the lock, because a top-up may have arrived meanwhile.
   const reason = await reasonToSuspend(tx, server.account_id)
   if (reason === null) return

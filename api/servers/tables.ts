@@ -18,6 +18,7 @@ export type ServerStatus =
   | 'resizing'
   | 'rebuilding'
   | 'resetting_password'
+  | 'restoring'
   | 'suspended'
   | 'error'
   | 'deleting'
@@ -70,6 +71,12 @@ export interface ServerTable {
   host_keys: string
   /** 1 once the machine has a disk: from then on, a missing disk is a loss and is never created anew. */
   has_disk: number
+  /** The snapshot that is being made of its disk, by an operation that leaves the status as it is. */
+  copying: string | null
+  /** The snapshot that its disk is created from; null: from its template. */
+  snapshot_id: string | null
+  /** The instance that its guest was set up for (MachineSpec.instanceId); null: the server's id. */
+  instance_id: string | null
   crash_count: number
   crashed_at: number | null
   /** The status from before the suspension, which returns after a top-up. */

@@ -40,6 +40,7 @@ export const LISTED = [
   'project_id',
   'zone_slug',
   'status',
+  'copying',
   'status_reason',
   'plan_type',
   'cpu_type',

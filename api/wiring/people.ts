@@ -2,6 +2,7 @@ import { addressQuota } from '../addresses/addresses.ts'
 import { type Mail, type Mailer, signed } from '../mail/mailer.ts'
 import { MailQueue } from '../mail/queue.ts'
 import { Passwords } from '../people/guard/passwords.ts'
+import { snapshotQuota } from '../snapshots/snapshots.ts'
 import type { Wired } from './options.ts'
 
 const NO_MAILER: Mailer = {
@@ -28,6 +29,7 @@ export function signingIn(options: Wired) {
   peers.on('mailed', () => mails.wake())
   const parts = {
     ...{ passwords, signUp, siteUrl, oidc, hasConsole, countAddresses: addressQuota.count },
+    countSnapshots: snapshotQuota.count,
     mailed: () => peers.ring('mailed'),
   }
   return { mails, parts }

@@ -92,6 +92,8 @@ const outcomes: Record<Operation['type'], string> = {
   resize: 'is resized',
   rebuild: 'is rebuilt',
   reset_password: 'has a new password',
+  restore: 'is restored',
+  snapshot: 'is copied',
   delete: 'is deleted',
   attach_network: 'is attached',
   detach_network: 'is detached',

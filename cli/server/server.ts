@@ -1,4 +1,5 @@
 import { Command } from 'commander'
+import { restoreCommand } from '../snapshot.ts'
 import { consoleCommand } from './console.ts'
 import { createCommand } from './create.ts'
 import { detailsCommand } from './details.ts'
@@ -34,6 +35,7 @@ export function serverCommand(): Command {
     resizeCommand(),
     rebuildCommand(),
     resetPasswordCommand(),
+    restoreCommand(),
     deleteCommand(),
   ]
   for (const command of commands) server.addCommand(command)

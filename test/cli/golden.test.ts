@@ -45,6 +45,7 @@ const silent = [
   'context use',
   'completion',
   'firewall delete',
+  'snapshot delete',
   'firewall detach',
   'ssh-key delete',
   'token delete',

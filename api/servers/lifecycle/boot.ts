@@ -103,6 +103,8 @@ function imageStep({ drivers, catalog, log }: ProcedureOptions): Step<BootData, 
         'The disk of the server is missing on its host. Contact support with the id of the operation.',
       )
     }
+    if (server.snapshot_id !== null)
+      return prepareSnapshot({ log }, operation, driver, server.snapshot_id, 'make')
     return prepareImage({ log }, operation, driver, findTemplate(catalog, server.template_id), 'make')
   }
 }
@@ -130,6 +132,26 @@ export async function prepareImage(
     )
   }
   return again(ASK_IMAGE_MS, state.state === 'preparing' ? Math.floor(state.progress * IMAGE_SHARE) : 0)
+}
+
+/**
+ * Checks that a snapshot is on its host.
+ * @param then the step that follows if it is
+ */
+export async function prepareSnapshot(
+  { log }: Pick<ProcedureOptions, 'log'>,
+  { operation_id }: Pick<Operation<object>, 'operation_id'>,
+  driver: Driver,
+  snapshotId: string,
+  then: string,
+): Promise<StepResult<undefined>> {
+  const kept = await driver.listSnapshots([snapshotId])
+  if (kept.get(snapshotId)?.isReady) return next(then, IMAGE_SHARE)
+  log.error({ operation_id, snapshot_id: snapshotId }, 'a snapshot is missing on its host')
+  return fail(
+    'snapshot_lost',
+    'The snapshot is missing on its host. Contact support with the id of the operation.',
+  )
 }
 
 /** Moves a server to a free host port, because another program uses its port. */

@@ -9,7 +9,7 @@ import { offIn } from '../states.ts'
 import { listDeletedSince, listOff, lockServer } from '../store.ts'
 
 /** Commands of a process that was cut off have reached their machines by then, or never will. */
-const LATE_MS = 3600_000
+export const LATE_MS = 3600_000
 
 interface LeftoverOptions {
   db: Database
@@ -62,7 +62,7 @@ async function turnOff(
   if ((await driver.inspect(serverId)).power !== 'running') return
   await db.transaction().execute(async (tx) => {
     const server = await lockServer(tx, serverId)
-    if (!server || !offIn.includes(server.status) || server.updated_at !== seenAt) return
+    if (!server || !offIn.includes(server.status) || server.updated_at !== seenAt || server.copying) return
     log.warn({ server_id: serverId }, 'a machine is on although its server is off; it is turned off')
     const suspend = server.suspended_from ? { suspend: server.suspended_from } : {}
     const change = { status_reason: server.status_reason }

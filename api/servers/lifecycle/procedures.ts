@@ -27,6 +27,7 @@ import {
   type ResizeData,
   type ServerOperation,
   type ServerOperations,
+  type SnapshotData,
   serverSubject,
 } from '../operations.ts'
 import { planColumns } from '../plan-columns.ts'
@@ -37,6 +38,7 @@ import { getServer, lockServer, updateServer } from '../store.ts'
 import { becomeSuspended } from '../suspension.ts'
 import type { ServerStatus, ServerTable } from '../tables.ts'
 import { bootSteps } from './boot.ts'
+import { copyConcluder, copyStep } from './copy.ts'
 import { offSteps } from './off.ts'
 import { passwordConcluder, passwordStep } from './password.ts'
 import { erased, eraseSteps } from './rebuild.ts'
@@ -48,6 +50,7 @@ export function serverProcedures(options: ProcedureOptions): Record<ServerOperat
   const { make, boot: turnOn, ready } = boot
   const { reset, ...off } = offSteps(options)
   const power = { conclude: concluder(options), sharesEnds: true }
+  const anew = patient<string, RebuildData>({ ...eraseSteps(options), make, boot: turnOn, ready }, options)
   const isOff = async () => done()
   const read = (operation: OperationTable) => getServer(options.db, operation.subject_id)
   return {
@@ -69,10 +72,12 @@ export function serverProcedures(options: ProcedureOptions): Record<ServerOperat
       read,
       conclude: resizeConcluder(options),
     }),
-    rebuild: runner<ServerOperations['rebuild'], ServerTable>({
-      ...power,
-      steps: patient<string, RebuildData>({ ...eraseSteps(options), make, boot: turnOn, ready }, options),
+    rebuild: runner<RebuildData, ServerTable>({ ...power, steps: anew, read }),
+    restore: runner<RebuildData, ServerTable>({ ...power, steps: anew, read }),
+    snapshot: runner<SnapshotData, ServerTable>({
+      steps: patient({ copy: copyStep(options) }, options),
       read,
+      conclude: copyConcluder(options),
     }),
     reset_password: runner<ServerOperations['reset_password'], ServerTable>({
       steps: { set: passwordStep(options) },
@@ -90,7 +95,7 @@ export function serverProcedures(options: ProcedureOptions): Record<ServerOperat
 /** The pause before the next call to a host that did not answer. */
 const HOST_MS = 5_000
 
-/** Makes steps of create, rebuild and delete wait for a host that does not answer, rather than fail. */
+/** Makes steps of create, rebuild, restore, snapshot and delete wait for a host that does not answer, rather than fail. */
 function patient<Name extends string, Data>(
   steps: Record<Name, Step<Data, ServerTable>>,
   { log }: ProcedureOptions,
@@ -112,7 +117,7 @@ function patient<Name extends string, Data>(
 }
 
 type PowerData = BootData & OffData & Partial<RebuildData>
-type PowerOperation = 'create' | 'start' | 'stop' | 'reboot' | 'rebuild'
+type PowerOperation = 'create' | 'start' | 'stop' | 'reboot' | 'rebuild' | 'restore'
 
 /**
  * Ends an operation on a machine: on success the status follows from the type, otherwise from the state of the machine.
@@ -126,14 +131,14 @@ function concluder({ clock, drivers }: ProcedureOptions): Procedure<PowerData, S
       ? isStillOn(type, machine, started_at !== null)
       : operation.type !== 'stop' && operation.data.start_on_create !== false
     const billedFrom = billingStart({ type, data: operation.data }, outcome, isOn, now)
-    const { suspend, login, host_keys, has_disk } = operation.data
-    // A rebuild may end between the removal of the old disk and the creation of the new one.
+    const { suspend, login, instance_id, host_keys, has_disk } = operation.data
+    // A rebuild or restore may end between the removal of the old disk and the creation of the new one.
     const isErased = login !== undefined && !has_disk && machine?.power === 'absent'
     return writeToServer(server_id, async (tx, server) => {
       if (outcome.status === 'succeeded' && suspend)
         return becomeSuspended(tx, server, { from: suspend, reason: server.status_reason ?? SUSPENDED, now })
       await updateServer(tx, server, {
-        ...(isErased ? erased({ login }) : {}),
+        ...(isErased ? erased(operation.operation_id, { login, instance_id }) : {}),
         status: isOn ? 'running' : isErased ? 'error' : restStatus(operation, outcome),
         status_reason: outcome.status === 'failed' ? outcome.code : null,
         started_at: isOn ? startTime(operation, server, now) : null,
@@ -158,7 +163,8 @@ function writeToServer(serverId: string, change: (tx: Queries, server: ServerTab
 
 /** True if a machine is on after an operation that failed. One that was on and cannot be asked counts as on. */
 function isStillOn(type: PowerOperation, { power }: MachineState, wasOn: boolean): boolean {
-  const beganOn = type === 'stop' || type === 'reboot' || (type === 'rebuild' && wasOn)
+  const beganOn =
+    type === 'stop' || type === 'reboot' || ((type === 'rebuild' || type === 'restore') && wasOn)
   return power === 'running' || (power === 'away' && beganOn)
 }
 

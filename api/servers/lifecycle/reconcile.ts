@@ -11,6 +11,7 @@ import { BOOT_TIMEOUT, watchedIn } from '../states.ts'
 import { knownServers, listRunning, lockServer, poolsOfRunning, updateServer } from '../store.ts'
 import type { ServerTable } from '../tables.ts'
 import type { Connectivity } from './connectivity.ts'
+import { discardSnapshots } from './discard.ts'
 import { endLeftovers } from './leftovers.ts'
 
 const LOOK_EVERY_MS = 10_000
@@ -74,9 +75,10 @@ export class Reconciler {
     await Promise.all([this.#loop.stop(), this.#sweeping.stop()])
   }
 
-  /** Ends machines that a process left behind when it was cut off. */
-  sweep(): Promise<void> {
-    return endLeftovers(this.#options)
+  /** Ends machines that a process left behind when it was cut off, and removes deleted snapshots from hosts. */
+  async sweep(): Promise<void> {
+    await endLeftovers(this.#options)
+    await discardSnapshots(this.#options)
   }
 
   /** Checks all machines, each pool separately, so that a driver that is down delays no other. */
@@ -173,6 +175,8 @@ export class Reconciler {
     const now = clock.now()
     let runAt = now
     await this.#whileOn(serverId, async (tx, server) => {
+      // It is started once its snapshot is made.
+      if (server.copying !== null) return
       const isRecent = now - (server.crashed_at ?? 0) < CRASHES_COUNT_FOR_MS
       const crashes = isRecent ? server.crash_count + 1 : 1
       log.warn({ server_id: serverId, crashes }, 'the machine of a server died')

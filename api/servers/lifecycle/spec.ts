@@ -1,5 +1,5 @@
 import type { FastifyBaseLogger as Logger } from 'fastify'
-import { type Catalog, findTemplate } from '../../catalog/file.ts'
+import { type Catalog, findTemplate, type Template } from '../../catalog/file.ts'
 import type { Clock } from '../../clock.ts'
 import type { Database } from '../../database/database.ts'
 import { addressesOf } from '../../drivers/addresses.ts'
@@ -42,8 +42,8 @@ export function machineSpec(
     diskGb: server.disk_gb,
     cpuType: server.cpu_type,
     diskId,
-    instanceId: server.server_id,
-    image: server.has_disk ? null : (template?.image ?? null),
+    instanceId: server.instance_id ?? server.server_id,
+    image: server.has_disk ? null : imageOf(server, template),
     username: template?.defaultUsername ?? 'root',
     sshPublicKeys: keys.map((key) => key.public_key),
     // A server with keys may have a password too, but its seed must not open SSH for it.
@@ -51,4 +51,8 @@ export function machineSpec(
     userData: server.user_data === null ? null : secrets.open(server.user_data),
     interfaces: [{ mac: server.mac, addresses: Object.values(addressesOf(server.number ?? 0)) }],
   }
+}
+
+function imageOf({ snapshot_id }: ServerTable, template: Template | undefined): MachineSpec['image'] {
+  return snapshot_id === null ? (template?.image ?? null) : { snapshotId: snapshot_id }
 }

@@ -54,11 +54,12 @@ export async function rebuild(
     if (!template || issues.length + loginIssues.length > 0) throw invalid([...issues, ...loginIssues])
     await guard(tx, server, 'rebuild')
     requireUnprotected(server)
-    await requireMeans(tx, options, server)
+    await requireMeans(tx, options, server, 'rebuild')
     const columns = loginColumns(secrets, request.ssh_key_ids ? keys : storedKeys(server), request.user_data)
     const user_data = request.user_data === undefined ? server.user_data : columns.user_data
     const login = { template_id: template.templateId, ...columns, user_data }
-    const begun = await begin(tx, server, 'rebuild', { login }, { now: clock.now() })
+    const change = { snapshot_id: null }
+    const begun = await begin(tx, server, 'rebuild', { login }, { now: clock.now(), change })
     await remember(tx, begun.operation.operation_id)
     return begun
   })
@@ -66,15 +67,15 @@ export async function rebuild(
   return started
 }
 
-/** A rebuilt server runs afterwards, so the account needs what a start or a reboot of it needs. */
-async function requireMeans(
+/** A rebuilt or restored server runs afterwards, so the account needs what a start or a reboot of it needs. */
+export async function requireMeans(
   tx: Queries,
   { capacity, clock, graceMs }: RebuildOptions,
   server: ServerTable,
+  action: 'rebuild' | 'restore',
 ): Promise<void> {
   const { account_id, price_hour } = server
-  if (!turnsOn('rebuild', server.status))
-    return requireGrace(tx, account_id, price_hour, clock.now() - graceMs)
+  if (!turnsOn(action, server.status)) return requireGrace(tx, account_id, price_hour, clock.now() - graceMs)
   await lockAccount(tx, account_id)
   await requireCover(tx, account_id, addedCost(server, price_hour))
   await requireProtectable(tx, capacity, [server])

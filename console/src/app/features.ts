@@ -6,6 +6,7 @@ import { operator } from '../operator/feature.ts'
 import { overview } from '../overview/feature.ts'
 import { entry, members, security } from '../people/feature.ts'
 import { servers } from '../servers/feature.ts'
+import { snapshots } from '../snapshots/feature.ts'
 
 /** The console: its routes, menu, limits and refreshed queries come from this list, in this order. */
 export const features = [
@@ -14,6 +15,7 @@ export const features = [
   networks,
   firewalls,
   addresses,
+  snapshots,
   projects,
   sshKeys,
   billing,

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { addressesQuery } from '../network-queries.ts'
 import { serversQuery } from '../servers/queries.ts'
+import { snapshotsQuery } from '../snapshots/queries.ts'
 import { useBillingText } from './text.ts'
 
 type ItemProps = Pick<UsageItem, 'item_type' | 'item_id' | 'item_name'>
@@ -12,7 +13,9 @@ export function Item({ item_type, item_id, item_name }: ItemProps) {
   const t = useBillingText()
   const isServer = item_type === 'server'
   const servers = useQuery({ ...serversQuery({}), enabled: isServer }).data
-  const addresses = useQuery({ ...addressesQuery, enabled: !isServer }).data?.items ?? []
+  const addresses = useQuery({ ...addressesQuery, enabled: item_type === 'address' }).data?.items ?? []
+  const isSnapshot = item_type === 'snapshot'
+  const snapshots = useQuery({ ...snapshotsQuery, enabled: isSnapshot }).data?.items ?? []
   // An account may have more servers than the first page shows: those beyond it are not known to be deleted.
   const isServerThere =
     servers !== undefined &&
@@ -26,6 +29,10 @@ export function Item({ item_type, item_id, item_name }: ItemProps) {
         </Link>
       ) : addresses.some(({ address_id }) => address_id === item_id) ? (
         <Link to="/addresses" className="title">
+          {item_name}
+        </Link>
+      ) : snapshots.some(({ snapshot_id }) => snapshot_id === item_id) ? (
+        <Link to="/snapshots" className="title">
           {item_name}
         </Link>
       ) : (

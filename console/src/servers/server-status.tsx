@@ -12,6 +12,7 @@ const tones: Record<Server['status'], Tone> = {
   resizing: 'busy',
   rebuilding: 'busy',
   resetting_password: 'busy',
+  restoring: 'busy',
   suspended: 'warn',
   error: 'bad',
   deleting: 'busy',

@@ -84,7 +84,9 @@ async function ask(
   const before = (await t.call('GET', `/servers/${id}`)).body
   const reply = await send(`/servers/${id}`)
   if (reply.status === 403 || reply.status === 422 || reply.body.code === 'capacity_unavailable') return reply
-  const verdict = before.code ?? checkAction(action, before.status as ServerStatus, { force }) // what the API says is a status
+  const copying = before.current_operation?.type === 'snapshot' ? 'one' : null
+  const verdict =
+    before.code ?? checkAction(action, { status: before.status as ServerStatus, copying }, { force }) // what the API says is a status
   expect([action, before.status, reply.body.code ?? 'allowed']).toEqual([action, before.status, verdict])
   return reply
 }

@@ -42,6 +42,14 @@ export async function walkServers(meter: Meter): Promise<void> {
   await carriedOut(meter, t, 'rebuild')
   await call('POST', `${server}/reset_password`)
   await carriedOut(meter, t, 'reset_password')
+  const { snapshot_id } = (await call('POST', '/snapshots', { server_id })).body
+  await carriedOut(meter, t, 'snapshot')
+  const snapshot = `/snapshots/${snapshot_id}`
+  for (const read of [snapshot, '/snapshots']) await call('GET', read)
+  await call('PATCH', snapshot, { name: 'kept' })
+  await call('POST', `${server}/restore`, { snapshot_id })
+  await carriedOut(meter, t, 'restore')
+  await call('DELETE', snapshot)
   await call('DELETE', server)
   await carriedOut(meter, t, 'delete')
 }

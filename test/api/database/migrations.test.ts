@@ -45,6 +45,9 @@ async function fillOld(db: Database): Promise<void> {
     traffic_gb: _g,
     traffic_price: _p,
     bandwidth_mbit: _b,
+    copying: _c,
+    snapshot_id: _s,
+    instance_id: _i,
     ...row
   } = serverRow(server, 5_000)
   await insert(db, 'servers', row)
@@ -127,6 +130,9 @@ test('operations from before they had subjects are on their servers, and keep al
     traffic_gb: _g,
     traffic_price: _p,
     bandwidth_mbit: _b,
+    copying: _c,
+    snapshot_id: _s,
+    instance_id: _i,
     ...server
   } = row
   await insert(db, 'servers', { ...server })
@@ -247,6 +253,9 @@ test('servers from before they had numbers have one each, and those that are gon
     traffic_gb: _g,
     traffic_price: _p,
     bandwidth_mbit: _b,
+    copying: _c,
+    snapshot_id: _s,
+    instance_id: _i,
     ...row
   } = serverRow({ server_id: 's', account_id: 'a', price_hour: 1, price_month: 1 }, 5_000)
   for (const server_id of ['s1', 's2', 's3'])

@@ -8,19 +8,20 @@ const MICRO = '9ef5d402-7877-5f38-9a75-eb3232b25976'
 
 /** The contract's table, as it stands there. S: server_state_conflict, L: operation_in_progress. */
 const TABLE = `
-| Status    | start | stop | stop by force | reboot | console | PATCH metadata | PATCH configuration | rebuild | reset password | DELETE |
-| creating  | L     | L    | L             | L      | 201     | 200            | L                   | L       | L              | 202    |
-| starting  | L     | L    | L             | L      | 201     | 200            | L                   | L       | L              | 202    |
-| resizing  | L     | L    | L             | L      | L       | 200            | L                   | L       | L              | 202    |
-| running   | S     | 202  | 202           | 202    | 201     | 200            | S                   | 202     | 202            | 202    |
-| stopping  | L     | L    | 202           | L      | 201     | 200            | L                   | L       | L              | 202    |
-| rebooting | L     | L    | 202           | L      | 201     | 200            | L                   | L       | L              | 202    |
-| rebuilding | L     | L    | L             | L      | 201     | 200            | L                   | L       | L              | 202    |
-| resetting_password | L     | L    | L             | L      | 201     | 200            | L                   | L       | L              | 202    |
-| stopped   | 202   | S    | S             | S      | S       | 200            | 202                 | 202     | S              | 202    |
-| error     | 202   | 202  | 202           | 202    | S       | 200            | S                   | 202     | S              | 202    |
-| suspended | 402   | S    | S             | S      | S       | 200            | S                   | S       | S              | 202    |
-| deleting  | L     | L    | L             | L      | L       | L              | L                   | L       | L              | 202    |
+| Status    | start | stop | stop by force | reboot | console | PATCH metadata | PATCH configuration | rebuild | reset password | snapshot | DELETE |
+| creating  | L     | L    | L             | L      | 201     | 200            | L                   | L       | L              | L        | 202    |
+| starting  | L     | L    | L             | L      | 201     | 200            | L                   | L       | L              | L        | 202    |
+| resizing  | L     | L    | L             | L      | L       | 200            | L                   | L       | L              | L        | 202    |
+| running   | S     | 202  | 202           | 202    | 201     | 200            | S                   | 202     | 202            | 202      | 202    |
+| stopping  | L     | L    | 202           | L      | 201     | 200            | L                   | L       | L              | L        | 202    |
+| rebooting | L     | L    | 202           | L      | 201     | 200            | L                   | L       | L              | L        | 202    |
+| rebuilding | L     | L    | L             | L      | 201     | 200            | L                   | L       | L              | L        | 202    |
+| restoring | L     | L    | L             | L      | 201     | 200            | L                   | L       | L              | L        | 202    |
+| resetting_password | L     | L    | L             | L      | 201     | 200            | L                   | L       | L              | L        | 202    |
+| stopped   | 202   | S    | S             | S      | S       | 200            | 202                 | 202     | S              | 202      | 202    |
+| error     | 202   | 202  | 202           | 202    | S       | 200            | S                   | 202     | S              | S        | 202    |
+| suspended | 402   | S    | S             | S      | S       | 200            | S                   | S       | S              | S        | 202    |
+| deleting  | L     | L    | L             | L      | L       | L              | L                   | L       | L              | L        | 202    |
 `
 
 const ACTIONS: Record<
@@ -36,6 +37,7 @@ const ACTIONS: Record<
   'PATCH configuration': ['PATCH', '', { cpu: 2 }],
   rebuild: ['POST', '/rebuild', { template_id: MICRO }],
   'reset password': ['POST', '/reset_password'],
+  snapshot: ['POST', '/snapshots'],
   DELETE: ['DELETE', ''],
 }
 
@@ -45,10 +47,20 @@ const ALLOWED: Record<string, string[]> = {
   stop: ['running', 'error'],
   'stop by force': ['running', 'error'],
   reboot: ['running', 'error'],
-  console: ['creating', 'running', 'starting', 'stopping', 'rebooting', 'rebuilding', 'resetting_password'],
+  console: [
+    'creating',
+    'running',
+    'starting',
+    'stopping',
+    'rebooting',
+    'rebuilding',
+    'resetting_password',
+    'restoring',
+  ],
   'PATCH configuration': ['stopped'],
   rebuild: ['running', 'stopped', 'error'],
   'reset password': ['running'],
+  snapshot: ['running', 'stopped'],
 }
 
 /** Brings a new server there by the API where that can, else as an operator's hand would. */
@@ -59,6 +71,7 @@ async function serverIn(t: TestApp, status: ServerStatus): Promise<string> {
       'stopping',
       'rebooting',
       'rebuilding',
+      'restoring',
       'resetting_password',
       'deleting',
     ].includes(status),
@@ -73,6 +86,11 @@ async function serverIn(t: TestApp, status: ServerStatus): Promise<string> {
     rebuilding: ['POST', '/rebuild', { template_id: MICRO }],
     resetting_password: ['POST', '/reset_password'],
     deleting: ['DELETE', ''],
+  }
+  if (status === 'restoring') {
+    const { snapshot_id } = (await t.call('POST', '/snapshots', { server_id: id })).body
+    await t.finish()
+    ways.restoring = ['POST', '/restore', { snapshot_id }]
   }
   const way = ways[status]
   if (way) await t.call(way[0], `/servers/${id}${way[1]}`, way[2])
@@ -100,7 +118,10 @@ test.each(rows)('a server that is %s takes what the contract says, and nothing e
     const id = await serverIn(t, status)
     const active = (await t.call('GET', `/servers/${id}`)).body.current_operation
     const [method, path, body] = ACTIONS[action] ?? ['DELETE', '']
-    const reply = await t.call(method, `/servers/${id}${path}`, body)
+    const reply =
+      action === 'snapshot'
+        ? await t.call(method, path, { server_id: id })
+        : await t.call(method, `/servers/${id}${path}`, body)
     const said =
       ({ server_state_conflict: 'S', operation_in_progress: 'L' } as Record<string, string>)[
         reply.body.code
@@ -139,6 +160,9 @@ test('the card of a server lists exactly the actions that it takes', async () =>
     resize: 'PATCH configuration',
     rebuild: 'rebuild',
     reset_password: 'reset password',
+    // It is possible whenever a rebuild is.
+    restore: 'rebuild',
+    snapshot: 'snapshot',
     delete: 'DELETE',
   }
   for (const row of rows) {

@@ -1,0 +1,104 @@
+import { atLimit } from '../../accounts/quotas.ts'
+import { accountProblems } from '../../accounts/schema.ts'
+import { billingProblems } from '../../billing/schema.ts'
+import { catalogProblems } from '../../catalog/schema.ts'
+import { firewallProblems } from '../../firewalls/schema.ts'
+import { found } from '../../http/contract/problem.ts'
+import { type Route, route, type SetHeader } from '../../http/contract/route.ts'
+import { OPERATION } from '../../operations/schema.ts'
+import { Snapshot, snapshotProblems } from '../../snapshots/schema.ts'
+import { findSnapshot, snapshotQuota } from '../../snapshots/snapshots.ts'
+import type { SnapshotTable } from '../../snapshots/tables.ts'
+import { snapshotView } from '../../snapshots/view.ts'
+import { accepted, acceptedBefore, accepting, conflict, STATE_ERRORS } from '../operation-replies.ts'
+import type { RebuildRoutesOptions } from '../rebuild/routes.ts'
+import { serverLoader } from '../rows.ts'
+import { serverProblems } from '../schema.ts'
+import { RestoreRequest, SnapshotCreate } from './schema.ts'
+import { restore, takeSnapshot } from './snapshots.ts'
+
+export function copyRoutes(options: RebuildRoutesOptions): Route[] {
+  return [takeRoute(options), restoreRoute(options)]
+}
+
+function takeRoute(options: RebuildRoutesOptions): Route {
+  const shown = (row: SnapshotTable, setHeader: SetHeader) => {
+    setHeader('location', `/v1/snapshots/${row.snapshot_id}`)
+    return snapshotView(row)
+  }
+  return route({
+    id: 'createSnapshot',
+    method: 'POST',
+    path: '/snapshots',
+    scope: 'servers:write',
+    tag: 'Snapshots',
+    summary: 'Make a snapshot of a server',
+    description:
+      'Copies the disk of a running or stopped server as it is at one moment, while it keeps running. Meanwhile no other operation can begin on the server, except a forced stop or its deletion, which cancel the snapshot. It is billed by the GB of the copy once it is available, and stays when the server is deleted.',
+    body: SnapshotCreate,
+    reply: { 202: Snapshot },
+    examples: {
+      202: {
+        status: 'creating',
+        operation_id: OPERATION,
+        size_gb: null,
+        consistency: null,
+        price_month_rub: '0.00',
+      },
+    },
+    problems: {
+      server_state_conflict: conflict('snapshot', 'error'),
+      quota_exceeded: atLimit(snapshotQuota),
+      not_supported: { feature: 'snapshots' },
+    },
+    errors: [
+      ...STATE_ERRORS,
+      accountProblems.quota_exceeded,
+      billingProblems.insufficient_balance,
+      catalogProblems.not_supported,
+      snapshotProblems.snapshot_not_found,
+    ],
+    run: async ({ actor, body, remember, setHeader }) =>
+      shown(await takeSnapshot(options, actor, body, remember), setHeader),
+    recover: async ({ actor, setHeader }, snapshotId) =>
+      shown(
+        found(
+          await findSnapshot(options.db, actor.accountId, snapshotId),
+          snapshotProblems.snapshot_not_found,
+        ),
+        setHeader,
+      ),
+  })
+}
+
+function restoreRoute(options: RebuildRoutesOptions): Route {
+  return route({
+    id: 'restoreServer',
+    method: 'POST',
+    path: '/servers/:server_id/restore',
+    scope: 'servers:write',
+    tag: 'Servers',
+    summary: 'Return the disk of a server to a snapshot',
+    description:
+      'The disk becomes as it was in the snapshot, with its host keys, users and passwords; everything written since is lost. The server is powered off once the snapshot is known to be there, and runs afterwards, also if it was stopped. Refused while `delete_protection` is set.',
+    params: { server_id: serverProblems.server_not_found },
+    load: serverLoader(options.db),
+    body: RestoreRequest,
+    reply: { 202: options.operationSchemas.Operation },
+    examples: { 202: accepting('restore') },
+    problems: {
+      server_state_conflict: conflict('restore', 'suspended'),
+      not_supported: { feature: 'firewalls' },
+    },
+    errors: [
+      ...STATE_ERRORS,
+      serverProblems.delete_protected,
+      billingProblems.insufficient_balance,
+      firewallProblems.firewall_limit_reached,
+      catalogProblems.not_supported,
+    ],
+    run: async ({ actor, loaded, body, remember, setHeader }) =>
+      accepted((await restore(options, actor, loaded, body, remember)).operation, setHeader),
+    recover: acceptedBefore(options),
+  })
+}

@@ -1,0 +1,31 @@
+import Type, { type Static } from 'typebox'
+import { uuid } from '../../http/contract/fields.ts'
+import { SnapshotId, SnapshotName } from '../../snapshots/schema.ts'
+
+const SERVER = '01a1fb45-1ac2-75b7-a056-9ee82769d403'
+
+export const SnapshotCreate = Type.Object(
+  {
+    server_id: uuid(SERVER, 'The server whose disk to copy', 'GET /servers'),
+    name: Type.Optional({
+      ...SnapshotName,
+      description: 'Name. Default: the name of the server and the time',
+    }),
+  },
+  {
+    title: 'SnapshotCreate',
+    description: 'A snapshot to make',
+    examples: [{ server_id: SERVER, name: 'before the upgrade' }],
+  },
+)
+export type SnapshotCreate = Static<typeof SnapshotCreate>
+
+export const RestoreRequest = Type.Object(
+  { snapshot_id: SnapshotId },
+  {
+    title: 'RestoreRequest',
+    description: 'The snapshot of the same server to return to',
+    examples: [{ snapshot_id: '01a1fb45-1af0-7d25-8c3e-4b5a69788796' }],
+  },
+)
+export type RestoreRequest = Static<typeof RestoreRequest>

@@ -1,0 +1,92 @@
+import { v7 as uuid } from 'uuid'
+import type { Actor } from '../../http/contract/auth.ts'
+import { isoTime } from '../../http/contract/fields.ts'
+import { bodyIssue, found, invalid } from '../../http/contract/problem.ts'
+import type { Remember } from '../../http/contract/route.ts'
+import { holdSnapshot, insertSnapshot, requireSnapshot } from '../../snapshots/snapshots.ts'
+import type { SnapshotTable } from '../../snapshots/tables.ts'
+import { begin, beginCopy, type Started } from '../begin.ts'
+import { requireCover } from '../commitment.ts'
+import { guard, requireUnprotected } from '../guard.ts'
+import { type RebuildOptions, requireMeans } from '../rebuild/rebuild.ts'
+import { serverProblems } from '../schema.ts'
+import { findServer, lockServer } from '../store.ts'
+import type { ServerTable } from '../tables.ts'
+import type { RestoreRequest, SnapshotCreate } from './schema.ts'
+
+/**
+ * Begins to copy the disk of a server, which keeps its status.
+ * @throws ApiError validation_failed, not_supported, server_state_conflict, operation_in_progress, quota_exceeded,
+ *   insufficient_balance
+ */
+export async function takeSnapshot(
+  { db, clock, catalog, capacity, engine }: RebuildOptions,
+  { accountId }: Actor,
+  { server_id, name }: SnapshotCreate,
+  remember: Remember,
+): Promise<SnapshotTable> {
+  const missing = () => invalid([bodyIssue('server_id', 'not_found', `No such server: ${server_id}.`)])
+  const candidate = await findServer(db, accountId, server_id)
+  if (!candidate) throw missing()
+  await capacity.require(candidate, 'snapshots')
+  const row = await db.transaction().execute(async (tx) => {
+    const server = await lockServer(tx, server_id)
+    if (!server) throw missing()
+    await guard(tx, server, 'snapshot')
+    const now = clock.now()
+    await requireSnapshot(tx, { catalog, requireCover }, server, now)
+    const snapshot_id = uuid()
+    const { operation_id } = await beginCopy(tx, server, snapshot_id, now)
+    const copied = { ...systemOf(server), snapshot_id, account_id: accountId, server_id, operation_id }
+    const made = await insertSnapshot(tx, { ...copied, name: name ?? nameFor(server, now) }, now)
+    await remember(tx, snapshot_id)
+    return made
+  })
+  engine.wake()
+  return row
+}
+
+/** The place of a server's disk, and the login of the system on it. */
+function systemOf({ zone_slug, pool, disk_gb, template_id, ssh_keys, password, ...server }: ServerTable) {
+  const instance_id = server.instance_id ?? server.server_id
+  return { zone_slug, pool, disk_gb, template_id, ssh_keys, password, instance_id }
+}
+
+/** The minutes suffice: a server has one snapshot made at a time. */
+function nameFor({ name }: ServerTable, now: number): string {
+  return `${name} ${isoTime(now).slice(0, 16).replace('T', ' ')}`
+}
+
+/**
+ * Begins to return a server to one of its snapshots. All else of the server stays.
+ * @throws ApiError validation_failed, server_not_found, server_state_conflict, operation_in_progress, delete_protected,
+ *   insufficient_balance, not_supported
+ */
+export async function restore(
+  options: RebuildOptions,
+  { accountId }: Actor,
+  { server_id }: ServerTable,
+  { snapshot_id }: RestoreRequest,
+  remember: Remember,
+): Promise<Started> {
+  const { db, clock, engine } = options
+  const started = await db.transaction().execute(async (tx) => {
+    const server = found(await lockServer(tx, server_id), serverProblems.server_not_found)
+    const snapshot = await holdSnapshot(tx, accountId, snapshot_id)
+    if (snapshot?.server_id !== server_id || snapshot.pool !== server.pool) {
+      const detail = `The server has no available snapshot ${snapshot_id}.`
+      throw invalid([bodyIssue('snapshot_id', 'not_found', detail)])
+    }
+    await guard(tx, server, 'restore')
+    requireUnprotected(server)
+    await requireMeans(tx, options, server, 'restore')
+    const { template_id, ssh_keys, password, instance_id } = snapshot
+    const login = { template_id, ssh_keys, password, user_data: server.user_data }
+    const change = { snapshot_id }
+    const begun = await begin(tx, server, 'restore', { login, instance_id }, { now: clock.now(), change })
+    await remember(tx, begun.operation.operation_id)
+    return begun
+  })
+  engine.wake()
+  return started
+}

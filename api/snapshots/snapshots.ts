@@ -1,0 +1,214 @@
+import { findAccount, lockAccount } from '../accounts/accounts.ts'
+import { requireRoom } from '../accounts/quotas.ts'
+import { beginRate, changeRate } from '../billing/rates.ts'
+import type { Catalog } from '../catalog/file.ts'
+import type { Clock } from '../clock.ts'
+import type { Database, Queries } from '../database/database.ts'
+import { countOf, type Page, pageOf } from '../database/page.ts'
+import type { SnapshotState } from '../drivers/driver.ts'
+import { type Event, record } from '../events/outbox.ts'
+import type { Quota } from '../feature.ts'
+import { ApiError, found } from '../http/contract/problem.ts'
+import type { Engine } from '../operations/engine.ts'
+import { cancelActive, type Subject } from '../operations/operations.ts'
+import { billedSnapshot, snapshotPrice } from './billing.ts'
+import { snapshotProblems } from './schema.ts'
+import type { SnapshotTable } from './tables.ts'
+import { billedGb, snapshotView } from './view.ts'
+
+/** The rows of servers, each of which names the snapshot that is being made of its disk. */
+interface CopiedServers {
+  lock(tx: Queries, serverId: string): Promise<{ copying: string | null } | undefined>
+  update(tx: Queries, serverId: string, change: { copying: null; updated_at: number }): Promise<void>
+  subject(serverId: string): Subject
+  /** True if a server is being created or restored from a snapshot, whose row is locked. */
+  isUsing(tx: Queries, snapshotId: string): Promise<boolean>
+}
+
+export interface SnapshotsOptions {
+  db: Database
+  clock: Clock
+  engine: Engine
+  serverRows: CopiedServers
+}
+
+/** Newest first. @param serverId selects the snapshots of this server */
+export function listSnapshots(db: Queries, accountId: string, serverId: string | undefined, page: Page) {
+  const all = ofAccount(db, accountId)
+  const own = serverId === undefined ? all : all.where('server_id', '=', serverId)
+  return pageOf(own.selectAll().orderBy('snapshot_id', 'desc'), page)
+}
+
+export function findSnapshot(db: Queries, accountId: string, snapshotId: string) {
+  return ofAccount(db, accountId).where('snapshot_id', '=', snapshotId).selectAll().executeTakeFirst()
+}
+
+export const snapshotQuota: Quota = {
+  name: 'snapshots',
+  description: 'Snapshots of servers',
+  limit: 20,
+  unpaid: 2,
+  example: 0,
+  count: (db, accountId) => countOf(ofAccount(db, accountId)),
+}
+
+/** A snapshot that is about to be made. */
+type Begun = Pick<
+  SnapshotTable,
+  | 'snapshot_id'
+  | 'account_id'
+  | 'server_id'
+  | 'operation_id'
+  | 'name'
+  | 'zone_slug'
+  | 'pool'
+  | 'disk_gb'
+  | 'template_id'
+  | 'ssh_keys'
+  | 'password'
+  | 'instance_id'
+>
+
+/**
+ * Checks that an account may have another snapshot, for which the balance must last as if its disk were full. The
+ * account's row is locked from here on.
+ * @throws ApiError quota_exceeded, insufficient_balance
+ */
+export async function requireSnapshot(
+  tx: Queries,
+  {
+    catalog,
+    requireCover,
+  }: { catalog: Catalog; requireCover: (tx: Queries, accountId: string, added: number) => Promise<void> },
+  { account_id, zone_slug, disk_gb }: { account_id: string; zone_slug: string; disk_gb: number },
+  now: number,
+): Promise<void> {
+  await requireRoom(tx, await lockAccount(tx, account_id), snapshotQuota)
+  const { price_hour } = snapshotPrice(catalog, zone_slug, disk_gb, now)
+  if (price_hour > 0) await requireCover(tx, account_id, price_hour)
+}
+
+/** Writes the row of a snapshot whose operation has begun. */
+export async function insertSnapshot(tx: Queries, begun: Begun, now: number): Promise<SnapshotTable> {
+  const { default_project_id: project_id } = await findAccount(tx, begun.account_id)
+  const row: SnapshotTable = {
+    ...begun,
+    project_id,
+    status: 'creating',
+    bytes: null,
+    consistency: null,
+    ...{ price_month: 0, price_hour: 0, priced_at: now },
+    ...{ created_at: now, updated_at: now, deleted_at: null, discarded: 0 },
+  }
+  await tx.insertInto('snapshots').values(row).execute()
+  await tell(tx, 'snapshot.created', row, now)
+  return row
+}
+
+/** Records that a snapshot is available, and begins its billing; null: it could not be made. */
+export async function finishSnapshot(
+  tx: Queries,
+  catalog: Catalog,
+  snapshotId: string,
+  made: Omit<Extract<SnapshotState, { state: 'ready' }>, 'state'> | null,
+  now: number,
+): Promise<void> {
+  const row = await locked(tx, snapshotId)
+  if (row?.status !== 'creating') return
+  const price = made && snapshotPrice(catalog, row.zone_slug, billedGb(made.bytes), now)
+  const copy = made && { bytes: made.bytes, disk_gb: made.diskGb, consistency: made.consistency }
+  const status = made ? ('available' as const) : ('error' as const)
+  const change = { status, operation_id: null, ...copy, ...price, priced_at: now, updated_at: now }
+  await write(tx, snapshotId, change)
+  if (price && price.price_hour > 0) await beginRate(tx, billedSnapshot(row), price, now)
+  await tell(tx, 'snapshot.updated', { ...row, ...change }, now)
+}
+
+/** Deletes a snapshot, whose row need not be locked: it ends its billing, and a later sweep removes it from its host. */
+export async function dropSnapshot(tx: Queries, snapshotId: string, now: number): Promise<void> {
+  const row = await locked(tx, snapshotId)
+  if (!row) return
+  const secrets = { ssh_keys: '[]', password: null }
+  const change = { ...secrets, operation_id: null, updated_at: now, deleted_at: now }
+  await write(tx, snapshotId, change)
+  if (row.price_hour > 0) await changeRate(tx, billedSnapshot(row), null, now)
+  await tell(tx, 'snapshot.deleted', { ...row, ...change }, now)
+}
+
+/**
+ * Deletes a snapshot. If it is still being made, that operation is canceled.
+ * @throws ApiError snapshot_not_found, snapshot_in_use
+ */
+export async function deleteSnapshot(
+  { db, clock, engine, serverRows }: SnapshotsOptions,
+  { snapshot_id, server_id }: SnapshotTable,
+): Promise<void> {
+  const canceled = await db.transaction().execute(async (tx) => {
+    const now = clock.now()
+    const server = await serverRows.lock(tx, server_id)
+    found(await locked(tx, snapshot_id), snapshotProblems.snapshot_not_found)
+    if (await serverRows.isUsing(tx, snapshot_id))
+      throw new ApiError(
+        snapshotProblems.snapshot_in_use,
+        'A server is being created or restored from it. Wait for that operation, or delete the server.',
+      )
+    await dropSnapshot(tx, snapshot_id, now)
+    if (server?.copying !== snapshot_id) return undefined
+    await serverRows.update(tx, server_id, { copying: null, updated_at: now })
+    return cancelActive(tx, serverRows.subject(server_id), now)
+  })
+  if (canceled) engine.canceled(canceled)
+}
+
+/** Records that nothing of a snapshot is left on its host. */
+export async function discarded(db: Queries, snapshotId: string): Promise<void> {
+  await db.updateTable('snapshots').set({ discarded: 1 }).where('snapshot_id', '=', snapshotId).execute()
+}
+
+/** @throws ApiError snapshot_not_found if it was deleted since */
+export function renameSnapshot(
+  { db, clock }: SnapshotsOptions,
+  { snapshot_id }: SnapshotTable,
+  change: { name?: string },
+): Promise<SnapshotTable> {
+  return db.transaction().execute(async (tx) => {
+    const now = clock.now()
+    const row = found(await locked(tx, snapshot_id), snapshotProblems.snapshot_not_found)
+    const renamed = { ...row, ...change, updated_at: now }
+    await write(tx, snapshot_id, { ...change, updated_at: now })
+    await tell(tx, 'snapshot.updated', renamed, now)
+    return renamed
+  })
+}
+
+/** Finds an available snapshot of the account, which can't be deleted until this transaction ends. */
+export async function holdSnapshot(
+  tx: Queries,
+  accountId: string,
+  snapshotId: string,
+): Promise<SnapshotTable | null> {
+  const row = await locked(tx, snapshotId)
+  return row?.account_id === accountId && row.status === 'available' ? row : null
+}
+
+function locked(tx: Queries, snapshotId: string) {
+  return tx
+    .updateTable('snapshots')
+    .set((eb) => ({ updated_at: eb.ref('updated_at') }))
+    .where('snapshot_id', '=', snapshotId)
+    .where('deleted_at', 'is', null)
+    .returningAll()
+    .executeTakeFirst()
+}
+
+async function write(tx: Queries, snapshotId: string, change: Partial<SnapshotTable>): Promise<void> {
+  await tx.updateTable('snapshots').set(change).where('snapshot_id', '=', snapshotId).execute()
+}
+
+function tell(tx: Queries, type: Event['type'], row: SnapshotTable, at: number): Promise<void> {
+  return record(tx, [{ accountId: row.account_id, type, data: snapshotView(row), at }])
+}
+
+function ofAccount(db: Queries, accountId: string) {
+  return db.selectFrom('snapshots').where('account_id', '=', accountId).where('deleted_at', 'is', null)
+}

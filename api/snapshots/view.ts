@@ -1,0 +1,29 @@
+import { isoTime } from '../http/contract/fields.ts'
+import { formatMoney } from '../money.ts'
+import type { Snapshot } from './schema.ts'
+import type { SnapshotTable } from './tables.ts'
+
+const GIB = 2 ** 30
+
+/** The size of a copy as it is billed. */
+export function billedGb(bytes: number): number {
+  return Math.ceil(bytes / GIB)
+}
+
+export function snapshotView(row: SnapshotTable): Snapshot {
+  return {
+    snapshot_id: row.snapshot_id,
+    server_id: row.server_id,
+    name: row.name,
+    status: row.status,
+    operation_id: row.operation_id,
+    size_gb: row.bytes === null ? null : billedGb(row.bytes),
+    disk_gb: row.disk_gb,
+    consistency: row.consistency,
+    template_id: row.template_id,
+    zone_slug: row.zone_slug,
+    price_month_rub: formatMoney(row.price_month),
+    created_at: isoTime(row.created_at),
+    updated_at: isoTime(row.updated_at),
+  }
+}

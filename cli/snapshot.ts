@@ -1,0 +1,141 @@
+import type { Snapshot } from '@berth/sdk'
+import { Command } from 'commander'
+import { confirmName } from './ask.ts'
+import { deleteCommand } from './delete.ts'
+import { nothingToChange } from './errors.ts'
+import { find, idOf, kind } from './find.ts'
+import { type Columns, printable } from './output.ts'
+import { serverKind } from './server/kind.ts'
+import { follow } from './server/power.ts'
+import { action, listCommand, type Session } from './session.ts'
+import { addWaitOptions, type WaitOptions, waitFor, wantsWait } from './wait.ts'
+
+export const snapshotKind = kind({
+  noun: 'snapshot',
+  all: (berth) => berth.snapshots.listAll(),
+  id: ({ snapshot_id }) => snapshot_id,
+  name: ({ name }) => name,
+})
+
+const columns = {
+  id: ({ snapshot_id }) => snapshot_id,
+  name: ({ name }) => name,
+  status: ({ status }) => status,
+  server: ({ server_id }) => server_id,
+  zone: ({ zone_slug }) => zone_slug,
+  size_gb: ({ size_gb }) => size_gb,
+  disk_gb: ({ disk_gb }) => disk_gb,
+  consistency: ({ consistency }) => consistency,
+  price_month: ({ price_month_rub }) => price_month_rub,
+  created: ({ created_at }) => created_at,
+  updated: ({ updated_at }) => updated_at,
+} satisfies Columns<Snapshot>
+
+export function snapshotCommand(): Command {
+  return new Command('snapshot')
+    .description('manage snapshots: copies of the disks of servers')
+    .addCommand(
+      listCommand({
+        description: 'list snapshots, newest first',
+        columns,
+        shown: ['id', 'name', 'status', 'server', 'size_gb', 'price_month', 'created'],
+        items: async ({ berth }, { server }: { server?: string }) =>
+          berth.snapshots.listAll(
+            server === undefined ? {} : { server_id: await idOf(berth, serverKind, server) },
+          ),
+      }).option('--server <server>', 'only snapshots of this server, by name or id'),
+    )
+    .addCommand(showCommand())
+    .addCommand(createCommand())
+    .addCommand(updateCommand())
+    .addCommand(
+      deleteCommand(snapshotKind, 'delete a snapshot, or cancel one that is being made', (berth, id) =>
+        berth.snapshots.delete(id),
+      ),
+    )
+}
+
+function showSnapshot({ show }: Session, snapshot: Snapshot): Promise<void> {
+  return show(snapshot, {
+    ID: columns.id,
+    Name: columns.name,
+    Status: columns.status,
+    Server: columns.server,
+    Zone: columns.zone,
+    'Size in GB': columns.size_gb,
+    'Disk in GB': columns.disk_gb,
+    Consistency: columns.consistency,
+    'Price per month': columns.price_month,
+    Created: columns.created,
+  })
+}
+
+function showCommand(): Command {
+  return new Command('show')
+    .description('show a snapshot')
+    .argument('<snapshot>', 'name or id')
+    .action(
+      action(async (session, given: string) => {
+        const { berth } = session
+        await showSnapshot(session, await berth.snapshots.get(await idOf(berth, snapshotKind, given)))
+      }),
+    )
+}
+
+function createCommand(): Command {
+  return addWaitOptions(
+    new Command('create')
+      .description('copy the disk of a server, also while it runs')
+      .argument('<server>', 'name or id')
+      .option('--name <name>', 'name of the snapshot (default: the name of the server and the time)'),
+  ).action(
+    action(async (session, given: string, { name, ...options }: { name?: string } & WaitOptions) => {
+      const { berth } = session
+      const server_id = await idOf(berth, serverKind, given)
+      const begun = await berth.snapshots.create({ server_id, name })
+      if (!wantsWait(session, options) || begun.operation_id === null) return showSnapshot(session, begun)
+      await waitFor(session, await berth.operations.get(begun.operation_id))
+      await showSnapshot(session, await berth.snapshots.get(begun.snapshot_id))
+    }),
+  )
+}
+
+function updateCommand(): Command {
+  return new Command('update')
+    .description('rename a snapshot')
+    .argument('<snapshot>', 'name or id')
+    .option('--name <name>', 'new name')
+    .action(
+      action(async (session, given: string, change: { name?: string }) => {
+        const { berth } = session
+        if (change.name === undefined) throw nothingToChange('snapshot')
+        const snapshot_id = await idOf(berth, snapshotKind, given)
+        await showSnapshot(session, await berth.snapshots.update(snapshot_id, change))
+      }),
+    )
+}
+
+/** `berth server restore` */
+export function restoreCommand(): Command {
+  return addWaitOptions(
+    new Command('restore')
+      .description('return the disk of a server to one of its snapshots; everything written since is lost')
+      .argument('<server>', 'name or id')
+      .argument('<snapshot>', 'name or id')
+      .option('-y, --yes', 'skip the confirmation'),
+  ).action(
+    action(async (session, given: string, of: string, options: { yes?: boolean } & WaitOptions) => {
+      const { berth, terminal } = session
+      const { server_id, name } = await find(berth, serverKind, given)
+      const snapshot = await find(berth, snapshotKind, of)
+      await confirmName(terminal, {
+        consequence: `This deletes everything on the disk of the server ${printable(name)} that was written since ${snapshot.created_at}.`,
+        verb: 'restore the server',
+        name,
+        yes: options.yes,
+      })
+      const { snapshot_id } = snapshot
+      await follow(session, name, await berth.servers.restore(server_id, { snapshot_id }), options)
+    }),
+  )
+}
