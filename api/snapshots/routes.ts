@@ -67,7 +67,7 @@ function objectRoutes(options: SnapshotsOptions): Route[] {
       ...object,
       scope: 'servers:write',
       summary: 'Rename a snapshot',
-      description: 'Only the name can be changed.',
+      description: 'Only the name can be changed. It may be changed while the snapshot is being made.',
       body: SnapshotUpdate,
       reply: { 200: Snapshot },
       run: async ({ loaded, body }) => snapshotView(await renameSnapshot(options, loaded, body)),

@@ -41,6 +41,7 @@ async function furnish(t: Console): Promise<string[]> {
     '/firewalls',
     `/firewalls/${firewall_id}`,
     '/addresses',
+    '/snapshots',
     '/projects',
     '/ssh-keys',
     '/billing',

@@ -197,6 +197,8 @@ test('every POST that makes something notes what it made', async () => {
     '/servers/{server_id}/reboot': {},
     '/servers/{server_id}/rebuild': { template_id: (await order(t.call)).template_id },
     '/servers/{server_id}/reset_password': {},
+    '/snapshots': { server_id: id },
+    '/servers/{server_id}/restore': {},
     '/servers/{server_id}/console': {},
     '/servers/{server_id}/stop': {},
     '/servers/{server_id}/ports': { protocol: 'tcp', port: 80 },
@@ -208,7 +210,7 @@ test('every POST that makes something notes what it made', async () => {
     '/webhooks/{webhook_id}/test': {},
     '/webhooks/{webhook_id}/rotate-secret': {},
   }
-  let [webhookId, networkId, firewallId] = ['', '', '']
+  let [webhookId, networkId, firewallId, snapshot_id] = ['', '', '', '']
   const { paths } = (await t.call('GET', '/openapi.json')).body
   // Those of people have no account that a key could belong to.
   const takesKey = ({ security }: { security: object[] }) => security.some((way) => 'token' in way)
@@ -220,11 +222,13 @@ test('every POST that makes something notes what it made', async () => {
       .replace('{webhook_id}', webhookId)
       .replace('{network_id}', networkId)
       .replace('{firewall_id}', firewallId)
-    const reply = await t.call('POST', here, body, { 'idempotency-key': path })
+    const sent = path.endsWith('/restore') ? { snapshot_id } : body
+    const reply = await t.call('POST', here, sent, { 'idempotency-key': path })
     expect([path, reply.status]).toEqual([path, expect.toSatisfy((status) => status < 300)])
     webhookId = reply.body.webhook_id ?? webhookId
     networkId = reply.body.network_id ?? networkId
     firewallId = reply.body.firewall_id ?? firewallId
+    snapshot_id = reply.body.snapshot_id ?? snapshot_id
     await t.db.updateTable('webhooks').set({ verification: 'verified' }).execute()
     await t.finish()
   }
