@@ -3,19 +3,13 @@ import { Command } from 'commander'
 import { confirmName } from './ask.ts'
 import { deleteCommand } from './delete.ts'
 import { nothingToChange } from './errors.ts'
-import { find, idOf, kind } from './find.ts'
+import { find, idOf } from './find.ts'
 import { type Columns, printable } from './output.ts'
 import { serverKind } from './server/kind.ts'
 import { follow } from './server/power.ts'
+import { snapshotKind } from './server/snapshot-kind.ts'
 import { action, listCommand, type Session } from './session.ts'
 import { addWaitOptions, type WaitOptions, waitFor, wantsWait } from './wait.ts'
-
-export const snapshotKind = kind({
-  noun: 'snapshot',
-  all: (berth) => berth.snapshots.listAll(),
-  id: ({ snapshot_id }) => snapshot_id,
-  name: ({ name }) => name,
-})
 
 const columns = {
   id: ({ snapshot_id }) => snapshot_id,

@@ -1528,6 +1528,8 @@ export interface QuoteRequest {
   template_id?: string | undefined
   /** Slug of the template, such as `debian-12`, in place of `template_id` */
   template?: string | undefined
+  /** An available snapshot of the same zone, in place of a template (see `GET /snapshots`) */
+  snapshot_id?: string | undefined
   /** Name and host name, 1 to 63 letters, digits and dashes, without a dash at either end; need not be unique. Default: a generated one */
   name?: string | undefined
   /** Project to put it in. Default: the default project of the account */
@@ -1584,6 +1586,8 @@ export interface QuoteRequestCustom {
   template_id?: string | undefined
   /** Slug of the template, such as `debian-12`, in place of `template_id` */
   template?: string | undefined
+  /** An available snapshot of the same zone, in place of a template (see `GET /snapshots`) */
+  snapshot_id?: string | undefined
   /** Name and host name, 1 to 63 letters, digits and dashes, without a dash at either end; need not be unique. Default: a generated one */
   name?: string | undefined
   /** Project to put it in. Default: the default project of the account */
@@ -1632,6 +1636,8 @@ export interface QuoteRequestPreset {
   template_id?: string | undefined
   /** Slug of the template, such as `debian-12`, in place of `template_id` */
   template?: string | undefined
+  /** An available snapshot of the same zone, in place of a template (see `GET /snapshots`) */
+  snapshot_id?: string | undefined
   /** Name and host name, 1 to 63 letters, digits and dashes, without a dash at either end; need not be unique. Default: a generated one */
   name?: string | undefined
   /** Project to put it in. Default: the default project of the account */
@@ -1670,6 +1676,8 @@ export interface RebuildRequest {
   template_id?: string | undefined
   /** Slug of the template, such as `debian-12`, in place of `template_id` */
   template?: string | undefined
+  /** An available snapshot of the same zone, in place of a template (see `GET /snapshots`) */
+  snapshot_id?: string | undefined
   /** SSH keys that may log in to the new system. With an empty list the server gets a new password, which its details show. Default: the keys that it has, or a new password if it has none */
   ssh_key_ids?: Array<string> | undefined
   /** User data for cloud-init, up to 64 KiB; null for none. Default: the user data that the server was created with */
@@ -1781,6 +1789,8 @@ export interface ServerCreate {
   template_id?: string | undefined
   /** Slug of the template, such as `debian-12`, in place of `template_id` */
   template?: string | undefined
+  /** An available snapshot of the same zone, in place of a template (see `GET /snapshots`) */
+  snapshot_id?: string | undefined
   /** Name and host name, 1 to 63 letters, digits and dashes, without a dash at either end; need not be unique. Default: a generated one */
   name?: string | undefined
   /** Project to put it in. Default: the default project of the account */
@@ -1837,6 +1847,8 @@ export interface ServerCreateCustom {
   template_id?: string | undefined
   /** Slug of the template, such as `debian-12`, in place of `template_id` */
   template?: string | undefined
+  /** An available snapshot of the same zone, in place of a template (see `GET /snapshots`) */
+  snapshot_id?: string | undefined
   /** Name and host name, 1 to 63 letters, digits and dashes, without a dash at either end; need not be unique. Default: a generated one */
   name?: string | undefined
   /** Project to put it in. Default: the default project of the account */
@@ -1885,6 +1897,8 @@ export interface ServerCreatePreset {
   template_id?: string | undefined
   /** Slug of the template, such as `debian-12`, in place of `template_id` */
   template?: string | undefined
+  /** An available snapshot of the same zone, in place of a template (see `GET /snapshots`) */
+  snapshot_id?: string | undefined
   /** Name and host name, 1 to 63 letters, digits and dashes, without a dash at either end; need not be unique. Default: a generated one */
   name?: string | undefined
   /** Project to put it in. Default: the default project of the account */

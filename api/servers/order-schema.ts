@@ -7,6 +7,7 @@ import { FirewallIds } from '../firewalls/schema.ts'
 import { nullable, uuid } from '../http/contract/fields.ts'
 import { NetworkId } from '../networks/schema.ts'
 import { PublishedPorts } from '../ports/schema.ts'
+import { SnapshotId } from '../snapshots/schema.ts'
 import { PLAN_TYPE, PlanType } from './schema.ts'
 
 const Name = Type.String({
@@ -46,8 +47,15 @@ const customSize = {
   }),
 }
 const preset = { preset_id: Type.Optional(PresetId), preset: Type.Optional(PresetSlug) }
-/** A template, named by its id or its slug, with `templateRules`. */
-export const template = { template_id: Type.Optional(TemplateId), template: Type.Optional(TemplateSlug) }
+/** A template, named by its id or its slug, or a snapshot, with `templateRules`. */
+export const template = {
+  template_id: Type.Optional(TemplateId),
+  template: Type.Optional(TemplateSlug),
+  snapshot_id: Type.Optional({
+    ...SnapshotId,
+    description: 'An available snapshot of the same zone, in place of a template (see `GET /snapshots`)',
+  }),
+}
 const plan = {
   ...preset,
   cpu: Type.Optional(customSize.cpu),
@@ -81,14 +89,22 @@ const presetRules = [
   when(isPlan('preset'), without(SIZE, 'plan_type preset')),
   notBoth('preset_id', 'preset'),
 ]
+const sourceRules = [
+  notBoth('template_id', 'template'),
+  when(fields(['snapshot_id']), without(['template_id', 'template'], 'snapshot_id')),
+]
+const needsSource = when(
+  { not: { anyOf: [fields(['template']), fields(['snapshot_id'])] } },
+  { ...fields(['template_id']), errorMessage: 'is required, or template or snapshot_id instead.' },
+)
 const planRules = [
   ...presetRules,
   when(isPlan('custom'), fields(SIZE)),
   when(isPlan('custom'), without(PRESET, 'plan_type custom')),
-  notBoth('template_id', 'template'),
+  ...sourceRules,
 ]
-/** Exactly one name of a template is required. */
-export const templateRules = [notBoth('template_id', 'template'), either('template_id', 'template')]
+/** Exactly one name of a template, or a snapshot, is required. */
+export const templateRules = [...sourceRules, needsSource]
 const InProject = uuid(
   PROJECT,
   'Project to put it in. Default: the default project of the account',
@@ -205,7 +221,7 @@ const orderForms = (title: string, description: string) => {
 
 export const ServerCreate = Type.Object(order, {
   ...orderForms('ServerCreate', 'A server to create'),
-  allOf: [...planRules, either('template_id', 'template')],
+  allOf: [...planRules, needsSource],
 })
 export type ServerCreate = Static<typeof ServerCreate>
 

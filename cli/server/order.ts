@@ -13,9 +13,11 @@ import type { Session } from '../session.ts'
 import { sshKeyKind } from '../ssh-key.ts'
 import type { Terminal } from '../terminal.ts'
 import { type Port, portOf } from './ports.ts'
+import { snapshotKind } from './snapshot-kind.ts'
 
 export interface OrderOptions extends PlaceOptions {
   template?: string
+  snapshot?: string
   preset?: string
   cpu?: number
   ramMb?: number
@@ -44,6 +46,7 @@ const addPort = (text: string, before: Port[] = []): Port[] => [...before, portO
 export function addOrderOptions(command: Command): Command {
   command
     .option('--template <template>', 'operating system template')
+    .option('--snapshot <snapshot>', 'snapshot to create it from instead, by name or id')
     .option('--preset <preset>', 'size on offer; or set all of --cpu, --ram-mb and --disk-gb')
     .option('--cpu <cores>', 'number of CPU cores', wholeNumber)
     .option('--ram-mb <mb>', 'memory in MB', wholeNumber)
@@ -79,20 +82,30 @@ export async function orderOf(
   name: string | undefined,
   { template, ...options }: OrderOptions,
 ): Promise<ServerCreate> {
-  if (template === undefined)
-    throw new Refusal('No template given.', 'Set --template; list templates with: berth template list')
-  return { ...(await requestOf(session, { ...options, template })), name }
+  if (template === undefined && options.snapshot === undefined) throw noTemplate()
+  return {
+    ...(await requestOf(session, { ...options, ...(template === undefined ? {} : { template }) })),
+    name,
+  }
+}
+
+export function noTemplate(): Refusal {
+  return new Refusal(
+    'No template given.',
+    'Set --template or --snapshot; list templates with: berth template list',
+  )
 }
 
 /** The same for a quote, which needs no name and no template. */
 export async function requestOf(
   { berth, terminal }: Session,
-  { template, zone, cpuType, sshKey, project, ...options }: OrderOptions,
+  { template, snapshot, zone, cpuType, sshKey, project, ...options }: OrderOptions,
 ): Promise<QuoteRequest> {
   const place = await placeOf(berth, { zone, cpuType })
   return {
     ...place,
     ...(template === undefined ? {} : templateOf(template)),
+    snapshot_id: snapshot === undefined ? undefined : await idOf(berth, snapshotKind, snapshot),
     ssh_key_ids: await Promise.all((sshKey || []).map((key) => idOf(berth, sshKeyKind, key))),
     project_id: project === undefined ? undefined : await idOf(berth, projectKind, project),
     labels: options.label,

@@ -7,11 +7,13 @@ import { action } from '../session.ts'
 import { sshKeyKind } from '../ssh-key.ts'
 import { addWaitOptions, type WaitOptions } from '../wait.ts'
 import { serverKind } from './kind.ts'
-import { templateOf, userDataOf } from './order.ts'
+import { noTemplate, templateOf, userDataOf } from './order.ts'
 import { follow } from './power.ts'
+import { snapshotKind } from './snapshot-kind.ts'
 
 interface RebuildOptions extends WaitOptions {
-  template: string
+  template?: string
+  snapshot?: string
   /** False with --no-ssh-key. */
   sshKey?: string[] | false
   userDataFile?: string
@@ -23,7 +25,8 @@ export function rebuildCommand(): Command {
     new Command('rebuild')
       .description('replace the disk of a server by a new operating system; all data on it is lost')
       .argument('<server>', 'name or id')
-      .requiredOption('--template <template>', 'operating system template')
+      .option('--template <template>', 'operating system template')
+      .option('--snapshot <snapshot>', 'snapshot to take the system from instead, by name or id')
       .option(
         '--ssh-key <ssh-key>',
         'SSH key to log in with, by name or id (repeatable; default: the keys that it has)',
@@ -36,24 +39,32 @@ export function rebuildCommand(): Command {
       )
       .option('-y, --yes', 'skip the confirmation'),
   ).action(
-    action(async (session, given: string, { template, sshKey, userDataFile, ...options }: RebuildOptions) => {
-      const { berth, terminal } = session
-      const { server_id, name } = await find(berth, serverKind, given)
-      const body = {
-        ...templateOf(template),
-        ssh_key_ids:
-          sshKey === undefined
-            ? undefined
-            : await Promise.all((sshKey || []).map((key) => idOf(berth, sshKeyKind, key))),
-        user_data: await userDataOf(terminal, userDataFile),
-      }
-      await confirmName(terminal, {
-        consequence: `This deletes all data on the disk of the server ${printable(name)}.`,
-        verb: 'rebuild the server',
-        name,
-        yes: options.yes,
-      })
-      await follow(session, name, await berth.servers.rebuild(server_id, body), options)
-    }),
+    action(
+      async (
+        session,
+        given: string,
+        { template, snapshot, sshKey, userDataFile, ...options }: RebuildOptions,
+      ) => {
+        const { berth, terminal } = session
+        if (template === undefined && snapshot === undefined) throw noTemplate()
+        const { server_id, name } = await find(berth, serverKind, given)
+        const body = {
+          ...(template === undefined ? {} : templateOf(template)),
+          snapshot_id: snapshot === undefined ? undefined : await idOf(berth, snapshotKind, snapshot),
+          ssh_key_ids:
+            sshKey === undefined
+              ? undefined
+              : await Promise.all((sshKey || []).map((key) => idOf(berth, sshKeyKind, key))),
+          user_data: await userDataOf(terminal, userDataFile),
+        }
+        await confirmName(terminal, {
+          consequence: `This deletes all data on the disk of the server ${printable(name)}.`,
+          verb: 'rebuild the server',
+          name,
+          yes: options.yes,
+        })
+        await follow(session, name, await berth.servers.rebuild(server_id, body), options)
+      },
+    ),
   )
 }

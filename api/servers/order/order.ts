@@ -1,12 +1,12 @@
 import { findAccount } from '../../accounts/accounts.ts'
 import { findProject, unknownProject } from '../../accounts/projects.ts'
-import { findZone, onSale, type Template, unknownZone } from '../../catalog/file.ts'
+import { findZone, onSale, unknownZone } from '../../catalog/file.ts'
 import { notOffered, type Plan, resolvePlan, sizeField } from '../../catalog/plans.ts'
 import type { CpuType, Feature } from '../../drivers/driver.ts'
 import { bodyIssue, type Issue, invalid } from '../../http/contract/problem.ts'
 import { readLogin } from '../login.ts'
 import type { QuoteRequest } from '../order-schema.ts'
-import { readTemplate } from '../template.ts'
+import { holdSource, readSource, type Source } from '../source.ts'
 import type { StoredKey } from '../view.ts'
 import { capacityPart, coverPart, projectPart, quotaPart } from './account.ts'
 import { addressPart } from './addresses.ts'
@@ -21,7 +21,7 @@ const NOTHING = { cpuTypes: [], features: [] } satisfies { cpuTypes: CpuType[]; 
 export interface Order {
   plan: Plan
   /** Missing in a quote that names none. */
-  template: Template | undefined
+  source: Source | undefined
   /** The moment whose prices the plan has. */
   pricedAt: number
   projectId: string
@@ -43,7 +43,7 @@ export async function readOrder(
   const zone = findZone(onSale(options.catalog), request.zone_slug)
   const { cpuTypes, features } = zone ? await capacity.abilities(zone) : NOTHING
   const asked: Asked = { options, accountId, request, zone, features, at: options.clock.now() }
-  const { plan, template, issues } = readPlan(asked, cpuTypes)
+  const { plan, source, issues } = await readPlan(asked, cpuTypes)
   const { project_id } = request
   const projectId = project_id ?? (await findAccount(db, accountId)).default_project_id
   if (project_id !== undefined && !(await findProject(db, accountId, project_id)))
@@ -60,8 +60,8 @@ export async function readOrder(
   if (issues.length > 0 || !plan) throw invalid(issues)
   const total = [ports, ...extras].reduce(withPart, plan)
   const account = [quotaPart(plan), ports, coverPart(total.priceHour)]
-  const parts = [...account, capacityPart(options, plan), projectPart, ...extras]
-  return { plan, template, pricedAt: asked.at, projectId, keys, parts }
+  const parts = [...account, capacityPart(options, plan), projectPart, ...extras, sourcePart(source)]
+  return { plan, source, pricedAt: asked.at, projectId, keys, parts }
 }
 
 /** The price of an order: its plan and all its parts. */
@@ -79,31 +79,41 @@ function withPart(plan: Plan, { price }: OrderPart): Plan {
   }
 }
 
+/** The snapshot that the disk begins with. */
+function sourcePart(source: Source | undefined): OrderPart {
+  return {
+    take: async (tx, { account_id }) => {
+      await holdSource(tx, account_id, source)
+      return {}
+    },
+  }
+}
+
 /** The plan, which must fit zone and template. */
-function readPlan(
-  { options, request, zone, at }: Asked,
+async function readPlan(
+  { options, accountId, request, zone, at }: Asked,
   cpuTypes: readonly CpuType[],
-): { plan: Plan | null; template: Template | undefined; issues: Issue[] } {
+): Promise<{ plan: Plan | null; source: Source | undefined; issues: Issue[] }> {
   const catalog = onSale(options.catalog)
   const issues: Issue[] = []
   if (!zone) issues.push(bodyIssue('zone_slug', 'not_found', unknownZone(catalog, request.zone_slug)))
   const isOffered = zone ? cpuTypes.includes(request.cpu_type) : true
   if (!isOffered)
     issues.push(bodyIssue('cpu_type', 'not_in_enum', notOffered(request.zone_slug, request.cpu_type)))
-  const { template, issue } = readTemplate(request, catalog.templates, zone)
+  const pool = options.capacity.poolOf(request.zone_slug)
+  const { source, issue } = await readSource(options.db, options.catalog, accountId, request, { zone, pool })
   if (issue) issues.push(issue)
   const place = { zoneSlug: request.zone_slug, cpuType: request.cpu_type, at }
   const plan = zone && isOffered ? resolvePlan(catalog, request, place) : []
-  if (Array.isArray(plan)) return { plan: null, template, issues: [...issues, ...plan] }
-  if (template && plan.size.disk_gb < template.minDiskGb)
-    issues.push(diskIssue(sizeField(request), plan, template))
-  return { plan, template, issues }
+  if (Array.isArray(plan)) return { plan: null, source, issues: [...issues, ...plan] }
+  if (source && plan.size.disk_gb < source.minDiskGb) issues.push(diskIssue(sizeField(request), plan, source))
+  return { plan, source, issues }
 }
 
-function diskIssue(field: string, plan: Plan, template: Template): Issue {
+function diskIssue(field: string, plan: Plan, source: Source): Issue {
   return bodyIssue(
     field,
     'disk_too_small',
-    `${template.title} requires a disk of at least ${template.minDiskGb} GB; this plan has ${plan.size.disk_gb} GB.`,
+    `${source.title} requires a disk of at least ${source.minDiskGb} GB; this plan has ${plan.size.disk_gb} GB.`,
   )
 }

@@ -31,7 +31,7 @@ export function newRow(
   { secrets }: OrderOptions,
   server: OrderedServer,
   request: ServerCreate,
-  { plan, template, keys, pricedAt }: Order,
+  { plan, source, keys, pricedAt }: Order,
   taken: TakenColumns,
 ): Omit<ServerTable, 'status' | 'number'> {
   return {
@@ -42,7 +42,7 @@ export function newRow(
     status_reason: null,
     ...planColumns(plan),
     // The schema requires one of an order, and one that is unknown was refused.
-    template_id: template?.templateId as string,
+    template_id: source?.templateId as string,
     ...loginColumns(secrets, keys, request.user_data),
     delete_protection: request.delete_protection ? 1 : 0,
     priced_at: pricedAt,
@@ -52,7 +52,7 @@ export function newRow(
     host_keys: '[]',
     has_disk: 0,
     copying: null,
-    snapshot_id: null,
+    snapshot_id: source?.snapshotId ?? null,
     instance_id: null,
     crash_count: 0,
     crashed_at: null,

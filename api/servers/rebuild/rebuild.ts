@@ -1,7 +1,7 @@
 import { lockAccount } from '../../accounts/accounts.ts'
 import { requireGrace } from '../../billing/ledger.ts'
 import type { Capacity } from '../../catalog/capacity.ts'
-import { type Catalog, findZone, onSale, type Template } from '../../catalog/file.ts'
+import { type Catalog, findZone } from '../../catalog/file.ts'
 import type { Clock } from '../../clock.ts'
 import type { Database, Queries } from '../../database/database.ts'
 import { requireProtectable } from '../../firewalls/protection.ts'
@@ -16,10 +16,10 @@ import { requireCover } from '../commitment.ts'
 import { guard, requireUnprotected } from '../guard.ts'
 import { loginColumns, readLogin } from '../login.ts'
 import { serverProblems } from '../schema.ts'
+import { holdSource, readSource, type Source } from '../source.ts'
 import { turnsOn } from '../states.ts'
 import { lockServer } from '../store.ts'
 import type { ServerTable } from '../tables.ts'
-import { readTemplate } from '../template.ts'
 import { storedKeys } from '../view.ts'
 import type { RebuildRequest } from './schema.ts'
 
@@ -35,7 +35,7 @@ export interface RebuildOptions {
 }
 
 /**
- * Begins to replace the disk of a server by a new one from a template. All else of the server stays.
+ * Begins to replace the disk of a server by a new one from a template or a snapshot. All else of the server stays.
  * @throws ApiError validation_failed, server_not_found, server_state_conflict, operation_in_progress, delete_protected,
  *   insufficient_balance, not_supported
  */
@@ -50,15 +50,16 @@ export async function rebuild(
   const { keys, issues: loginIssues } = await readLogin(db, actor.accountId, request)
   const started = await db.transaction().execute(async (tx) => {
     const server = found(await lockServer(tx, server_id), serverProblems.server_not_found)
-    const { template, issues } = readSystem(options, server, request)
-    if (!template || issues.length + loginIssues.length > 0) throw invalid([...issues, ...loginIssues])
+    const { source, issues } = await readSystem(tx, options, server, request)
+    if (!source || issues.length + loginIssues.length > 0) throw invalid([...issues, ...loginIssues])
     await guard(tx, server, 'rebuild')
     requireUnprotected(server)
     await requireMeans(tx, options, server, 'rebuild')
     const columns = loginColumns(secrets, request.ssh_key_ids ? keys : storedKeys(server), request.user_data)
     const user_data = request.user_data === undefined ? server.user_data : columns.user_data
-    const login = { template_id: template.templateId, ...columns, user_data }
-    const change = { snapshot_id: null }
+    await holdSource(tx, actor.accountId, source)
+    const login = { template_id: source.templateId, ...columns, user_data }
+    const change = { snapshot_id: source.snapshotId }
     const begun = await begin(tx, server, 'rebuild', { login }, { now: clock.now(), change })
     await remember(tx, begun.operation.operation_id)
     return begun
@@ -81,20 +82,21 @@ export async function requireMeans(
   await requireProtectable(tx, capacity, [server])
 }
 
-/** Checks the template of a request, which must fit the server. */
-function readSystem(
+/** Checks the template or the snapshot of a request, which must fit the server. */
+async function readSystem(
+  tx: Queries,
   { catalog }: RebuildOptions,
   server: ServerTable,
   request: RebuildRequest,
-): { template: Template | undefined; issues: Issue[] } {
+): Promise<{ source: Source | undefined; issues: Issue[] }> {
   const zone = findZone(catalog, server.zone_slug)
-  const { template, issue } = readTemplate(request, onSale(catalog).templates, zone)
-  if (issue || !template) return { template, issues: issue ? [issue] : [] }
-  if (server.disk_gb >= template.minDiskGb) return { template, issues: [] }
-  const sizes = `at least ${template.minDiskGb} GB; this server has ${server.disk_gb} GB. Stop it and grow its disk first.`
-  const field = request.template === undefined ? 'template_id' : 'template'
+  const place = { zone, pool: server.pool }
+  const { source, issue } = await readSource(tx, catalog, server.account_id, request, place)
+  if (issue || !source) return { source, issues: issue ? [issue] : [] }
+  if (server.disk_gb >= source.minDiskGb) return { source, issues: [] }
+  const sizes = `at least ${source.minDiskGb} GB; this server has ${server.disk_gb} GB. Stop it and grow its disk first.`
   return {
-    template,
-    issues: [bodyIssue(field, 'disk_too_small', `${template.title} requires a disk of ${sizes}`)],
+    source,
+    issues: [bodyIssue(source.field, 'disk_too_small', `${source.title} requires a disk of ${sizes}`)],
   }
 }

@@ -72,14 +72,15 @@ export async function restore(
   const { db, clock, engine } = options
   const started = await db.transaction().execute(async (tx) => {
     const server = found(await lockServer(tx, server_id), serverProblems.server_not_found)
+    await guard(tx, server, 'restore')
+    requireUnprotected(server)
+    await requireMeans(tx, options, server, 'restore')
+    // The account is locked before the snapshot, as by orders.
     const snapshot = await holdSnapshot(tx, accountId, snapshot_id)
     if (snapshot?.server_id !== server_id || snapshot.pool !== server.pool) {
       const detail = `The server has no available snapshot ${snapshot_id}.`
       throw invalid([bodyIssue('snapshot_id', 'not_found', detail)])
     }
-    await guard(tx, server, 'restore')
-    requireUnprotected(server)
-    await requireMeans(tx, options, server, 'restore')
     const { template_id, ssh_keys, password, instance_id } = snapshot
     const login = { template_id, ssh_keys, password, user_data: server.user_data }
     const change = { snapshot_id }

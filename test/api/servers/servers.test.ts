@@ -242,7 +242,7 @@ test('a step that keeps failing is tried again, then the create ends in error an
   expect(details).toMatchObject({
     status: 'error',
     billing: { billed_since: null },
-    allowed_actions: ['start', 'stop', 'reboot', 'update', 'rebuild', 'delete'],
+    allowed_actions: ['start', 'stop', 'reboot', 'update', 'rebuild', 'restore', 'delete'],
   })
   await t.call('POST', `/servers/${server.server_id}/start`)
   await t.finish()
@@ -397,7 +397,7 @@ test('a name that is not on offer is refused with those that are, an id with the
   ])
   expect(await messages({ template: undefined })).toEqual([
     422,
-    ['template_id is required, or template instead.'],
+    ['template_id is required, or template or snapshot_id instead.'],
   ])
 })
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { parseCatalog } from '../../../api/catalog/file.ts'
 import { DriverError } from '../../../api/drivers/driver.ts'
 import { catalogText, type TestApp, testApp } from '../../harness/app.ts'
-import { issues, make, NOBODY } from '../harness/ordering.ts'
+import { issues, make, NOBODY, order as orderOf } from '../harness/ordering.ts'
 
 const MONTH = '30.00'
 
@@ -51,7 +51,7 @@ test('a snapshot is made while its server runs, and no other operation can begin
     ['restore', { snapshot_id: NOBODY }],
   ] as const) {
     const reply = await t.call('POST', `/servers/${id}/${action}`, body)
-    expect([action, reply.status]).toEqual([action, action === 'restore' ? 422 : 409])
+    expect([action, reply.status]).toEqual([action, 409])
   }
   const second = await t.call('POST', '/snapshots', { server_id: id })
   expect(second).toMatchObject({ status: 409, body: { code: 'operation_in_progress', operation_id } })
@@ -183,4 +183,35 @@ test('a snapshot is renamed, and belongs to its account alone', async () => {
   expect(issues((await t.call('POST', '/snapshots', { server_id: NOBODY })).body)).toEqual([
     ['/server_id', 'not_found'],
   ])
+})
+
+test('a server is created from a snapshot, or rebuilt to it, as another machine with the same data', async () => {
+  const t = await priced()
+  const source = await make(t)
+  await t.driver.writes(source, 'golden')
+  const before = await details(t, source)
+  const snapshot_id = await take(t, source)
+  const { template_id: _, ...order } = await orderOf(t.call, { snapshot_id })
+  expect((await t.call('POST', '/pricing/quote', order)).body).toMatchObject({ can_create: true })
+  const { body: made } = await t.call('POST', '/servers', order)
+  const kept = await t.call('DELETE', `/snapshots/${snapshot_id}`)
+  expect(kept).toMatchObject({ status: 409, body: { code: 'snapshot_in_use' } })
+  await t.finish()
+  const clone = await details(t, made.server_id)
+  expect(clone).toMatchObject({ status: 'running', template_id: before.template_id })
+  expect(clone.ssh.host_key_fingerprints).not.toEqual(before.ssh.host_key_fingerprints)
+  expect(clone.ssh.password).not.toBe(before.ssh.password)
+  expect(t.driver.dataOf(made.server_id)).toBe('golden')
+
+  const other = await make(t)
+  await t.call('POST', `/servers/${other}/rebuild`, { snapshot_id })
+  await t.finish()
+  expect(t.driver.dataOf(other)).toBe('golden')
+  expect((await details(t, other)).ssh.host_key_fingerprints).not.toEqual(before.ssh.host_key_fingerprints)
+  expect((await t.call('DELETE', `/snapshots/${snapshot_id}`)).status).toBe(204)
+
+  const gone = await t.call('POST', '/servers', order)
+  expect(issues(gone.body)).toEqual([['/snapshot_id', 'not_found']])
+  const both = await t.call('POST', '/servers', { ...order, template: 'micro' })
+  expect(issues(both.body)).toEqual([['/template', 'mutually_exclusive']])
 })
