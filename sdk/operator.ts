@@ -1,11 +1,21 @@
-import type { Credit, StatusChange } from './openapi.ts'
+import type { AccountCreate, Credit, LimitChange, StatusChange } from './openapi.ts'
 import type { Call, CallOptions, Query } from './request.ts'
 
-/** Operators' views and actions. They need a person signed in on a page of the service; a token will not do. */
+/** Operators' views and actions. They need an operator signed in on a page of the service, or an operator's token. */
 export const operator = (call: Call) => ({
   /** One page of all accounts. */
   accounts: (query: Query<'GET /operator/accounts'> = {}, options?: CallOptions) =>
     call('GET /operator/accounts', { query }, options),
+  /** Opens an account, once for each `external_id`. */
+  createAccount: (body: AccountCreate, options?: CallOptions) =>
+    call('POST /operator/accounts', { body }, options),
+  account: (account_id: string, options?: CallOptions) =>
+    call('GET /operator/accounts/{account_id}', { path: { account_id } }, options),
+  setLimits: (account_id: string, body: LimitChange, options?: CallOptions) =>
+    call('POST /operator/accounts/{account_id}/limits', { path: { account_id }, body }, options),
+  /** Makes a link that signs the owner in. */
+  createLogin: (account_id: string, options?: CallOptions) =>
+    call('POST /operator/accounts/{account_id}/login', { path: { account_id } }, options),
   suspendAccount: (account_id: string, body: StatusChange, options?: CallOptions) =>
     call('POST /operator/accounts/{account_id}/suspend', { path: { account_id }, body }, options),
   resumeAccount: (account_id: string, body: StatusChange, options?: CallOptions) =>

@@ -156,4 +156,27 @@ async function walkOperators(meter: Meter, t: TestApp): Promise<void> {
   const credit = { amount: '5.00', type: 'payment', reason: 'Transfer', reference: 'bank-1' }
   await call('POST', `${account}/credit`, credit)
   for (const list of ['accounts', 'capacity', 'images', 'operations']) await call('GET', `/operator/${list}`)
+  const wanted = { email: 'shop@example.com', name: 'Ann', external_id: 'shop-1' }
+  const opened = `/operator/accounts/${(await call('POST', '/operator/accounts', wanted)).body.account_id}`
+  await call('GET', opened)
+  await call('POST', `${opened}/limits`, {
+    limits: {
+      members: 50,
+      projects: 50,
+      ssh_keys: 100,
+      tokens: 50,
+      servers: 20,
+      cpu: 64,
+      ram_mb: 262144,
+      disk_gb: 4096,
+      webhooks: 20,
+      ports: 20,
+      addresses: 10,
+      networks: 10,
+      firewalls: 20,
+      snapshots: 20,
+    },
+    reason: 'Paid by bank transfer',
+  })
+  await call('POST', `${opened}/login`)
 }
