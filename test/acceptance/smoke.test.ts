@@ -68,7 +68,10 @@ async function created(t: TestContext): Promise<Reply['body']> {
   const { body } = await call('GET', `/servers/${server.server_id}/details`)
   expect(body).toMatchObject({
     billing: { billed_since: expect.any(String), is_billed_when_stopped: true },
-    allowed_actions: ['stop', 'reboot', 'console', 'update', 'rebuild', 'reset_password', 'delete'],
+    allowed_actions: [
+      ...['stop', 'reboot', 'console', 'update', 'rebuild', 'reset_password', 'restore', 'snapshot'],
+      'delete',
+    ],
     ssh: {
       is_ready: true,
       auth_methods: ['public_key'],
