@@ -1,4 +1,4 @@
-import { chown, open, rename, rm, writeFile } from 'node:fs/promises'
+import { constants, open, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { syncFolder } from '../../files.ts'
@@ -6,6 +6,7 @@ import { DriverError } from '../driver.ts'
 import { diskFailure } from './disk.ts'
 import type { Owner } from './host/process.ts'
 import { qemuImg } from './images/qemu-img.ts'
+import { give } from './pack.ts'
 import type { Qmp } from './qmp.ts'
 
 /** A copy of a running machine's disk, which its QEMU writes. */
@@ -98,7 +99,7 @@ async function start(qmp: Qmp, copy: LiveCopy, draft: string): Promise<void> {
   if (!(virtualSizeBytes > 0 && virtualSizeBytes <= copy.mostBytes))
     throw new Error(`The machine's disk claims to have ${virtualSizeBytes} bytes`)
   await writeFile(draft, '', { mode: 0o600, flag: 'wx' })
-  if (owner) await chown(draft, owner.uid, owner.gid)
+  await give(draft, owner)
   const args = ['create', '-q', '-f', 'qcow2', draft, String(virtualSizeBytes)]
   await qemuImg(args, { timeoutMs: IMG_MS, owner })
   const add = (options: object) => qmp.run('blockdev-add', { discard: 'unmap', ...options }, PATIENCE_MS)
@@ -114,7 +115,7 @@ async function start(qmp: Qmp, copy: LiveCopy, draft: string): Promise<void> {
 
 /** Moves a draft out of QEMU's folder. At its new place it counts as whole, whatever happens to QEMU. */
 async function keepWhole(draft: string, whole: string): Promise<void> {
-  await using file = await open(draft, 'r+')
+  await using file = await open(draft, constants.O_RDWR | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   await file.sync()
   await rename(draft, whole)
   await syncFolder(dirname(whole))

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { chmod, chown, open, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, chown, constants, open, rm, stat, writeFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { diskFailure, virtualSize } from './disk.ts'
@@ -40,7 +40,7 @@ export async function pack(
   const disk = { ...qcow2(file), backing: base === null ? null : qcow2(base) }
   await rm(target, { force: true })
   await writeFile(target, '', { mode: 0o600, flag: 'wx' })
-  for (const path of owner ? [file, target] : []) await chown(path, owner?.uid ?? 0, owner?.gid ?? 0)
+  for (const path of [file, target]) await give(path, owner)
   await requireSize(file, virtualSizeBytes)
   const compressed = ['-c', '-o', 'compression_type=zstd']
   await convert(
@@ -54,6 +54,17 @@ export async function pack(
   await made.sync()
   await requireSize(target, virtualSizeBytes)
   return { bytes: (await stat(target)).size, sha256: await sha256Of(target, signal) }
+}
+
+/**
+ * Gives a file to a machine's user, or leaves it to the service's own user. The path may be in a folder in which the
+ * machine's QEMU writes: a link that it put there is refused.
+ */
+export async function give(path: string, owner: Owner | null): Promise<void> {
+  if (!owner) return
+  await using file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+  if (!(await file.stat()).isFile()) throw new Error(`${path} is not a file`)
+  await file.chown(owner.uid, owner.gid)
 }
 
 /** Tries again while a QEMU that was killed still holds the disk's lock, which takes a moment. */
