@@ -222,8 +222,8 @@ test(
       ids.push(body.address_id)
     }
     expect((await run(['address', 'list', '--dns'], env)).stdout.split('\n')).toEqual([
-      '7.113.0.203.in-addr.arpa. 3600 IN PTR mail.example.com.',
       expect.stringMatching(/^2\.0\.0\..*\.7\.0\.0\.0\.8\.b\.d\.0\.1\.0\.0\.2\.ip6\.arpa\. 3600 IN PTR mail/),
+      '7.113.0.203.in-addr.arpa. 3600 IN PTR mail.example.com.',
       '',
     ])
     await service.send('DELETE', `/addresses/${ids[0]}`)
