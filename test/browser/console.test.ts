@@ -271,6 +271,8 @@ test('a person signs in with a provider by one click, and can disconnect it', as
   await page.goto(`${t.site}/account/security`)
   await button(page, 'Disconnect').click()
   await page.getByRole('dialog').getByRole('button', { name: 'Disconnect' }).click()
+  // Until it closes, the dialog has a button of the same name.
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
   await button(page, 'Disconnect').waitFor({ state: 'detached' })
   // From here on the address is one that has signed up.
   await page.locator('.signed-in').getByRole('button', { name: 'Sign out' }).click()
