@@ -1,7 +1,7 @@
 import { virtualSize } from './disk.ts'
 import type { Context } from './launch.ts'
 import { qemuOwner } from './launch.ts'
-import { advance, type LiveCopy } from './live-copy.ts'
+import { advance, dropDraft, type LiveCopy } from './live-copy.ts'
 import type { MachineProcess } from './machine-process.ts'
 import type { Source } from './pack.ts'
 import type { Draft } from './snapshot-shelf.ts'
@@ -53,6 +53,8 @@ export async function offDisk(process: MachineProcess, context: Context): Promis
   const seen = await process.look()
   const record = process.record
   if (seen.power !== 'off' || !record) return null
+  // Its QEMU may have ended in the middle of a copy.
+  await dropDraft(process.files.run)
   const size = await virtualSize(process.files.disk)
   if (size === null || size > record.spec.diskGb * GIB)
     throw new Error(`The machine's disk claims to have ${size} bytes`)

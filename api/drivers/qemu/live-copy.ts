@@ -85,6 +85,11 @@ export async function cancelCopies(qmp: Qmp, folder: string, only?: string): Pro
     await dismiss(qmp, id)
   }
   await closeTarget(qmp)
+  await dropDraft(folder)
+}
+
+/** Removes the draft of a copy that no QEMU writes any more. */
+export async function dropDraft(folder: string): Promise<void> {
   await rm(join(folder, DRAFT), { force: true })
 }
 

@@ -23,7 +23,7 @@ import { isAlive } from './host/process.ts'
 import type { StoredImage } from './images/images.ts'
 import { type Context, isRouted, olderLogs, startFailure } from './launch.ts'
 import type { MachineFiles, MachineRecord } from './layout.ts'
-import { cancelCopies } from './live-copy.ts'
+import { cancelCopies, dropDraft } from './live-copy.ts'
 import { boundLog } from './logs.ts'
 import { MachineProcess } from './machine-process.ts'
 import { isCardDriven, measureMachine } from './measure.ts'
@@ -236,6 +236,7 @@ export class Machine {
       const seen = await this.#process.look()
       if (seen.power === 'hung') throw new DriverError('unavailable', 'The machine does not respond')
       if (seen.power === 'on') await cancelCopies(seen.qmp, this.files.run, id)
+      else await dropDraft(this.files.run)
     })
   }
 
