@@ -1,5 +1,5 @@
-import { expressionBuilder, type QueryCreator, sql } from 'kysely'
-import { type Database, type Queries, taking } from '../database/database.ts'
+import { type Expression, expressionBuilder, type QueryCreator, type SqlBool, sql } from 'kysely'
+import { type Database, isSqlite, type Queries, taking } from '../database/database.ts'
 import { prepared } from '../database/prepared.ts'
 import type { Schema } from '../database/schema.ts'
 import { isActive } from './operations.ts'
@@ -78,7 +78,7 @@ export function claiming(
         eb
           .selectFrom('operations')
           .select('operation_id')
-          .where('operation_id', 'in', eb.selectFrom('picked').select('operation_id'))
+          .where(isAmong(db, eb.selectFrom('picked').select('operation_id')))
           // An active operation, said so that no partial index is read instead of the rows that were picked.
           .where('finished_at', 'is', null)
           .where(isDue({ now, steps }))
@@ -92,9 +92,15 @@ export function claiming(
         lease_until: until,
         started_at: eb.fn.coalesce('started_at', eb.val(now)),
       }))
-      .where('operation_id', 'in', (eb) => eb.selectFrom('due').select('operation_id'))
+      .where((eb) => isAmong(db, eb.selectFrom('due').select('operation_id')))
       .returningAll()
   )
+}
+
+/** True for the operations of a query, which PostgreSQL is made to run first: it then finds each by its id. */
+function isAmong(db: Queries, ids: Expression<unknown>) {
+  const id = sql.ref('operation_id')
+  return isSqlite(db) ? sql<SqlBool>`${id} IN ${ids}` : sql<SqlBool>`${id} = ANY(ARRAY${ids})`
 }
 
 type Creator = Pick<QueryCreator<Schema>, 'selectFrom'>

@@ -81,6 +81,13 @@ onPostgres('a look for work costs no more than the number of operations that wai
       const id = `${lease.lease_owner}-${n}`
       return { ...shared, ...lease, operation_id: id, subject_id: id, status: 'pending' as const }
     })
+  // The worst statistics: of a large table in which every row was deleted just now.
+  await db
+    .insertInto('operations')
+    .values(rows(1_000, { lease_owner: 'old', lease_until: 0 }))
+    .execute()
+  await db.deleteFrom('operations').execute()
+  await sql`ANALYZE operations`.execute(db)
   const [waiting, held] = [400, 100]
   await db
     .insertInto('operations')
