@@ -143,6 +143,23 @@ test('changes made elsewhere show at once; a lost connection is reported and rec
   await page.getByRole('link', { name: 'Default' }).waitFor()
 })
 
+test('a snapshot that is made elsewhere appears, and renames no server on the page', async () => {
+  const t = await serveConsole()
+  const server_id = await make(t, { name: 'web-1' })
+  const page = await t.open(browser)
+  await page.getByRole('link', { name: 'Servers' }).click()
+  await page.getByRole('link', { name: 'web-1' }).waitFor()
+  expect((await t.call('POST', '/snapshots', { server_id, name: 'before' })).status).toBe(202)
+  await t.finish()
+  await page.getByRole('link', { name: 'Snapshots' }).click()
+  await page.getByText('before').first().waitFor()
+  await t.call('POST', '/snapshots', { server_id, name: 'second' })
+  await t.finish()
+  await page.getByText('second').first().waitFor()
+  await page.getByRole('link', { name: 'Servers' }).click()
+  await page.getByRole('link', { name: 'web-1' }).waitFor()
+})
+
 /** Sets two-factor authentication up by clicking. @returns what the app shows, never the same twice */
 async function setUpTwoFactor(t: Console, page: Page): Promise<() => string> {
   await button(page, 'Set up').click()

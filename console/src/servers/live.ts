@@ -1,9 +1,9 @@
 import type { BerthEvent, Server, ServerDetails, ServerList } from '@berth/sdk'
 import { queryClient } from '../client.ts'
 
-/** An event has the server as lists show it. */
+/** An event of a server has it as lists show it. Snapshots have a server_id, a status and a name, too. */
 function isServer(data: object): data is Server {
-  return 'server_id' in data && 'status' in data && 'name' in data
+  return 'server_id' in data && 'plan_type' in data
 }
 
 /** True if an event has the whole server. New and deleted servers change lists too. */
