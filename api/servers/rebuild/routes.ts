@@ -14,8 +14,30 @@ export interface RebuildRoutesOptions extends RebuildOptions {
   operationSchemas: OperationSchemas
 }
 
+/** The parts that routes share which give a server another disk. */
+export function replacingDisk(options: RebuildRoutesOptions, type: 'rebuild' | 'restore') {
+  return {
+    params: { server_id: serverProblems.server_not_found },
+    load: serverLoader(options.db),
+    reply: { 202: options.operationSchemas.Operation },
+    examples: { 202: accepting(type) },
+    problems: {
+      server_state_conflict: conflict(type, 'suspended'),
+      not_supported: { feature: 'firewalls' },
+    },
+    errors: [
+      ...STATE_ERRORS,
+      serverProblems.delete_protected,
+      billingProblems.insufficient_balance,
+      firewallProblems.firewall_limit_reached,
+      catalogProblems.not_supported,
+    ],
+    recover: acceptedBefore(options),
+  }
+}
+
 export function rebuildRoutes(options: RebuildRoutesOptions): Route[] {
-  const { db, operationSchemas } = options
+  const shared = replacingDisk(options, 'rebuild')
   return [
     route({
       id: 'rebuildServer',
@@ -26,26 +48,11 @@ export function rebuildRoutes(options: RebuildRoutesOptions): Route[] {
       summary: 'Replace the disk of a server by a new operating system',
       description:
         'All data on the disk is lost. It gets a template or a snapshot of its zone. Id, name, plan, addresses, ports, networks, firewalls and price stay; the host keys are new. The server is powered off once the image is ready, and runs afterwards, also if it was stopped. Refused while `delete_protection` is set.',
-      params: { server_id: serverProblems.server_not_found },
-      load: serverLoader(db),
+      ...shared,
       body: RebuildRequest,
-      reply: { 202: operationSchemas.Operation },
-      examples: { 202: accepting('rebuild') },
-      problems: {
-        server_state_conflict: conflict('rebuild', 'suspended'),
-        not_supported: { feature: 'firewalls' },
-      },
-      errors: [
-        ...STATE_ERRORS,
-        serverProblems.delete_protected,
-        billingProblems.insufficient_balance,
-        firewallProblems.firewall_limit_reached,
-        catalogProblems.not_supported,
-        snapshotProblems.snapshot_not_found,
-      ],
+      errors: [...shared.errors, snapshotProblems.snapshot_not_found],
       run: async ({ actor, loaded, body, remember, setHeader }) =>
         accepted((await rebuild(options, actor, loaded, body, remember)).operation, setHeader),
-      recover: acceptedBefore(options),
     }),
   ]
 }

@@ -2,7 +2,6 @@ import { atLimit } from '../../accounts/quotas.ts'
 import { accountProblems } from '../../accounts/schema.ts'
 import { billingProblems } from '../../billing/schema.ts'
 import { catalogProblems } from '../../catalog/schema.ts'
-import { firewallProblems } from '../../firewalls/schema.ts'
 import { found } from '../../http/contract/problem.ts'
 import { type Route, route, type SetHeader } from '../../http/contract/route.ts'
 import { OPERATION } from '../../operations/schema.ts'
@@ -10,10 +9,8 @@ import { Snapshot, snapshotProblems } from '../../snapshots/schema.ts'
 import { findSnapshot, snapshotQuota } from '../../snapshots/snapshots.ts'
 import type { SnapshotTable } from '../../snapshots/tables.ts'
 import { snapshotView } from '../../snapshots/view.ts'
-import { accepted, acceptedBefore, accepting, conflict, STATE_ERRORS } from '../operation-replies.ts'
-import type { RebuildRoutesOptions } from '../rebuild/routes.ts'
-import { serverLoader } from '../rows.ts'
-import { serverProblems } from '../schema.ts'
+import { accepted, conflict, STATE_ERRORS } from '../operation-replies.ts'
+import { type RebuildRoutesOptions, replacingDisk } from '../rebuild/routes.ts'
 import { RestoreRequest, SnapshotCreate } from './schema.ts'
 import { restore, takeSnapshot } from './snapshots.ts'
 
@@ -81,24 +78,9 @@ function restoreRoute(options: RebuildRoutesOptions): Route {
     summary: 'Return the disk of a server to a snapshot',
     description:
       'The disk becomes as it was in the snapshot, with its host keys, users and passwords; everything written since is lost. The server is powered off once the snapshot is known to be there, and runs afterwards, also if it was stopped. Refused while `delete_protection` is set.',
-    params: { server_id: serverProblems.server_not_found },
-    load: serverLoader(options.db),
+    ...replacingDisk(options, 'restore'),
     body: RestoreRequest,
-    reply: { 202: options.operationSchemas.Operation },
-    examples: { 202: accepting('restore') },
-    problems: {
-      server_state_conflict: conflict('restore', 'suspended'),
-      not_supported: { feature: 'firewalls' },
-    },
-    errors: [
-      ...STATE_ERRORS,
-      serverProblems.delete_protected,
-      billingProblems.insufficient_balance,
-      firewallProblems.firewall_limit_reached,
-      catalogProblems.not_supported,
-    ],
     run: async ({ actor, loaded, body, remember, setHeader }) =>
       accepted((await restore(options, actor, loaded, body, remember)).operation, setHeader),
-    recover: acceptedBefore(options),
   })
 }
