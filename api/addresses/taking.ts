@@ -4,8 +4,8 @@ import { chargedItems } from '../billing/metering.ts'
 import { type BilledItem, beginRate, changeRate } from '../billing/rates.ts'
 import { type Catalog, onSale, type Zone } from '../catalog/file.ts'
 import { addressesIn, isInPools } from '../catalog/pools.ts'
-import { pricesAt } from '../catalog/prices.ts'
-import type { Database, Queries } from '../database/database.ts'
+import { zonePricesAt } from '../catalog/prices.ts'
+import { changeEach, type Database, type Queries } from '../database/database.ts'
 import { record } from '../events/outbox.ts'
 import { ApiError } from '../http/contract/problem.ts'
 import { hourPrice } from '../money.ts'
@@ -21,10 +21,9 @@ export type Family = AddressTable['family']
 type AddressPrice = Pick<AddressTable, 'price_month' | 'price_hour'>
 type Wanted = Pick<AddressTable, 'account_id' | 'project_id' | 'family' | 'server_id' | 'goes_with'>
 
-/** The current price of an address. The price of the zone's first CPU type holds for the whole zone. IPv6 is free. */
+/** The price of an address at a time. IPv6 is free. */
 export function addressPrice({ prices }: Catalog, zone: Zone, family: Family, at: number): AddressPrice {
-  const [cpuType = 'amd'] = zone.cpu_types
-  const month = family === 'ipv6' ? 0 : (pricesAt(prices, zone.zone_slug, cpuType, at)?.ipv4 ?? 0)
+  const month = family === 'ipv6' ? 0 : (zonePricesAt(prices, zone, at)?.ipv4 ?? 0)
   return { price_month: month, price_hour: hourPrice(month) }
 }
 
@@ -183,34 +182,28 @@ export async function repriceAddresses(
   { from, at, now }: { from: number; at: number; now: number },
 ): Promise<void> {
   const price = addressPrice(catalog, zone, 'ipv4', from)
-  for (;;) {
-    const due = await db
-      .selectFrom('addresses')
-      .select('address_id')
+  const due = db
+    .selectFrom('addresses')
+    .select('address_id')
+    .where('released_at', 'is', null)
+    .where('zone_slug', '=', zone.zone_slug)
+    .where('family', '=', 'ipv4')
+    .where('priced_at', '<', from)
+    .limit(SOME)
+  await changeEach(db, due, async (tx, { address_id }) => {
+    const row = await tx
+      .updateTable('addresses')
+      .set({ ...price, priced_at: from, updated_at: now })
+      .where('address_id', '=', address_id)
       .where('released_at', 'is', null)
-      .where('zone_slug', '=', zone.zone_slug)
-      .where('family', '=', 'ipv4')
       .where('priced_at', '<', from)
-      .limit(SOME)
-      .execute()
-    for (const { address_id } of due) {
-      await db.transaction().execute(async (tx) => {
-        const row = await tx
-          .updateTable('addresses')
-          .set({ ...price, priced_at: from, updated_at: now })
-          .where('address_id', '=', address_id)
-          .where('released_at', 'is', null)
-          .where('priced_at', '<', from)
-          .returningAll()
-          .executeTakeFirst()
-        if (!row) return
-        await changeRate(tx, billed(row), price.price_hour > 0 ? price : null, at)
-        const data = addressView(row)
-        await record(tx, [{ accountId: row.account_id, type: 'address.updated', data, at: now }])
-      })
-    }
-    if (due.length === 0) return
-  }
+      .returningAll()
+      .executeTakeFirst()
+    if (!row) return
+    await changeRate(tx, billed(row), price.price_hour > 0 ? price : null, at)
+    const data = addressView(row)
+    await record(tx, [{ accountId: row.account_id, type: 'address.updated', data, at: now }])
+  })
 }
 
 function billed({ address_id, account_id }: AddressTable): BilledItem {

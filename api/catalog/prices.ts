@@ -39,6 +39,16 @@ export function pricesAt(
   return started.at(-1)?.prices ?? null
 }
 
+/** The prices of what a zone sells without a CPU type, such as addresses: those of its first one. */
+export function zonePricesAt(
+  entries: readonly PriceEntry[],
+  zone: { zone_slug: string; cpu_types: readonly CpuType[] },
+  at: number,
+): Prices | null {
+  const [cpuType = 'amd'] = zone.cpu_types
+  return pricesAt(entries, zone.zone_slug, cpuType, at)
+}
+
 /** Returns the entries of one zone and CPU type, oldest first. */
 function entriesOf(entries: readonly PriceEntry[], zoneSlug: string, cpuType: CpuType): PriceEntry[] {
   return entries

@@ -107,6 +107,19 @@ export const migrations: Record<string, Migration> = {
   '0043-snapshots': snapshots,
 }
 
+/**
+ * Changes all rows that a query finds, each in a transaction of its own.
+ * @param some finds some of them at a time, and no longer those that were changed
+ */
+export async function changeEach<Row>(
+  db: Database,
+  some: { execute(): Promise<Row[]> },
+  change: (tx: Queries, row: Row) => Promise<void>,
+): Promise<void> {
+  for (let rows = await some.execute(); rows.length > 0; rows = await some.execute())
+    for (const row of rows) await db.transaction().execute((tx) => change(tx, row))
+}
+
 /** Runs a function in the given transaction, or in a new one. */
 export function inTransaction<Result>(db: Queries, run: (tx: Queries) => Promise<Result>): Promise<Result> {
   return db.isTransaction ? run(db) : db.transaction().execute(run)

@@ -3,29 +3,25 @@ import { changeRate } from '../billing/rates.ts'
 import { type Catalog, findZone } from '../catalog/file.ts'
 import { type Plan, resolvePlan } from '../catalog/plans.ts'
 import type { PriceEntry } from '../catalog/prices.ts'
-import type { Database, Queries } from '../database/database.ts'
+import { changeEach, type Database, type Queries } from '../database/database.ts'
 import { repriceSnapshots } from '../snapshots/billing.ts'
 import { planColumns } from './plan-columns.ts'
 import { billedServer } from './queries.ts'
 import { isFree } from './states.ts'
-import { listPricedBefore, lockServer, updateServer } from './store.ts'
+import { lockServer, pricedBefore, updateServer } from './store.ts'
 import type { ServerTable } from './tables.ts'
 
 /**
- * Moves existing servers, public addresses and snapshots to prices with an `existing_from`, from that time on. This also works if
- * the service was down at that time, but never changes hours that were charged already.
+ * Moves existing servers, public addresses and snapshots to prices with an `existing_from`, from that time on. This
+ * also works if the service was down at that time, but never changes hours that were charged already.
  */
 export async function reprice(db: Database, catalog: Catalog, now: number): Promise<void> {
   const due = catalog.prices.flatMap((entry) =>
     entry.existingFrom === null || entry.existingFrom > now ? [] : [{ entry, at: entry.existingFrom }],
   )
   for (const { entry, at } of due.sort((a, b) => a.at - b.at || a.entry.from - b.entry.from)) {
-    const move = (tx: Queries, id: string) => moveToPrice(tx, catalog, id, entry, at)
-    for (;;) {
-      const servers = await listPricedBefore(db, entry.zoneSlug, entry.cpuType, entry.from)
-      for (const { server_id } of servers) await db.transaction().execute((tx) => move(tx, server_id))
-      if (servers.length === 0) break
-    }
+    const servers = pricedBefore(db, entry.zoneSlug, entry.cpuType, entry.from)
+    await changeEach(db, servers, (tx, { server_id }) => moveToPrice(tx, catalog, server_id, entry, at))
     const zone = findZone(catalog, entry.zoneSlug)
     // Their price is that of the zone's first CPU type.
     if (zone?.cpu_types[0] !== entry.cpuType) continue

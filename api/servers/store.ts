@@ -311,15 +311,14 @@ export function listReprieved(db: Queries, accountId?: string) {
 const SOME = 200
 const ASKED_AT_ONCE = 2_000
 
-/** Some of the servers of a zone and CPU type whose prices are from before a moment. */
-export function listPricedBefore(db: Queries, zoneSlug: string, cpuType: CpuType, at: number) {
+/** A query of some of the servers of a zone and CPU type whose prices are from before a moment. */
+export function pricedBefore(db: Queries, zoneSlug: string, cpuType: CpuType, at: number) {
   return alive(db)
     .select('server_id')
     .where('zone_slug', '=', zoneSlug)
     .where('cpu_type', '=', cpuType)
     .where('priced_at', '<', at)
     .limit(SOME)
-    .execute()
 }
 
 /** Returns those of these ids that belong to existing servers. */

@@ -1,22 +1,22 @@
 import { chargedItems } from '../billing/metering.ts'
 import { type BilledItem, changeRate } from '../billing/rates.ts'
 import { type Catalog, findZone, type Zone } from '../catalog/file.ts'
-import { pricesAt } from '../catalog/prices.ts'
-import type { Database, Queries } from '../database/database.ts'
+import { zonePricesAt } from '../catalog/prices.ts'
+import { changeEach, type Database, type Queries } from '../database/database.ts'
 import { record } from '../events/outbox.ts'
 import { hourPrice } from '../money.ts'
 import type { SnapshotTable } from './tables.ts'
 import { billedGb, snapshotView } from './view.ts'
 
-/** The price of a snapshot of a size at a time. The price of the zone's first CPU type holds for the whole zone. */
+/** The price of a snapshot of a size at a time. */
 export function snapshotPrice(
   catalog: Catalog,
   zoneSlug: string,
   sizeGb: number,
   at: number,
 ): Pick<SnapshotTable, 'price_month' | 'price_hour'> {
-  const [cpuType = 'amd'] = findZone(catalog, zoneSlug)?.cpu_types ?? []
-  const month = sizeGb * (pricesAt(catalog.prices, zoneSlug, cpuType, at)?.snapshotGb ?? 0)
+  const zone = findZone(catalog, zoneSlug) ?? { zone_slug: zoneSlug, cpu_types: [] }
+  const month = sizeGb * (zonePricesAt(catalog.prices, zone, at)?.snapshotGb ?? 0)
   return { price_month: month, price_hour: hourPrice(month) }
 }
 
@@ -39,34 +39,29 @@ export async function repriceSnapshots(
   { zone_slug }: Zone,
   { from, at, now }: { from: number; at: number; now: number },
 ): Promise<void> {
-  const due = () =>
-    db
-      .selectFrom('snapshots')
-      .select(['snapshot_id', 'bytes'])
+  const due = db
+    .selectFrom('snapshots')
+    .select(['snapshot_id', 'bytes'])
+    .where('deleted_at', 'is', null)
+    .where('status', '=', 'available')
+    .where('zone_slug', '=', zone_slug)
+    .where('priced_at', '<', from)
+    .limit(SOME)
+  await changeEach(db, due, async (tx, { snapshot_id, bytes }) => {
+    const price = snapshotPrice(catalog, zone_slug, billedGb(bytes ?? 0), from)
+    const row = await tx
+      .updateTable('snapshots')
+      .set({ ...price, priced_at: from, updated_at: now })
+      .where('snapshot_id', '=', snapshot_id)
       .where('deleted_at', 'is', null)
-      .where('status', '=', 'available')
-      .where('zone_slug', '=', zone_slug)
       .where('priced_at', '<', from)
-      .limit(SOME)
-      .execute()
-  for (let rows = await due(); rows.length > 0; rows = await due())
-    for (const { snapshot_id, bytes } of rows) {
-      const price = snapshotPrice(catalog, zone_slug, billedGb(bytes ?? 0), from)
-      await db.transaction().execute(async (tx) => {
-        const row = await tx
-          .updateTable('snapshots')
-          .set({ ...price, priced_at: from, updated_at: now })
-          .where('snapshot_id', '=', snapshot_id)
-          .where('deleted_at', 'is', null)
-          .where('priced_at', '<', from)
-          .returningAll()
-          .executeTakeFirst()
-        if (!row) return
-        await changeRate(tx, billedSnapshot(row), price.price_hour > 0 ? price : null, at)
-        const data = snapshotView(row)
-        await record(tx, [{ accountId: row.account_id, type: 'snapshot.updated', data, at: now }])
-      })
-    }
+      .returningAll()
+      .executeTakeFirst()
+    if (!row) return
+    await changeRate(tx, billedSnapshot(row), price.price_hour > 0 ? price : null, at)
+    const data = snapshotView(row)
+    await record(tx, [{ accountId: row.account_id, type: 'snapshot.updated', data, at: now }])
+  })
 }
 
 /** Deletes some of the rows that were deleted before a moment and never cost anything. @returns the number deleted */
