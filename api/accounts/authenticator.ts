@@ -13,6 +13,17 @@ import { cidrsOf } from './view.ts'
 /** `last_used_at` is written at most once in this many milliseconds, so that most reads write nothing. */
 export const USE_IS_NOTED_EVERY = 60_000
 
+/** Writes down the use of a credential, unless that was done shortly before. @param note writes it */
+export async function noteAtTimes(
+  lastUsedAt: number | null,
+  now: number,
+  note: () => Promise<void>,
+): Promise<void> {
+  if ((lastUsedAt ?? 0) > now - USE_IS_NOTED_EVERY) return
+  // The time is informational: if it can't be written, for example on a full disk, requests still succeed.
+  await note().catch(() => {})
+}
+
 /**
  * Reads the token of an Authorization header.
  * @throws ApiError missing_token, invalid_token
@@ -70,9 +81,7 @@ export function authenticator(
       address,
       whose: ({ account_id, token_id }) => ({ accountId: account_id, tokenId: token_id, personId: null }),
     })
-    if ((row.last_used_at ?? 0) <= now - USE_IS_NOTED_EVERY)
-      // The time is informational: if it can't be written, for example on a full disk, requests still succeed.
-      await noteUse(db, row.token_id, now).catch(() => {})
+    await noteAtTimes(row.last_used_at, now, () => noteUse(db, row.token_id, now))
     return {
       accountId: row.account_id,
       tokenId: row.token_id,

@@ -1,5 +1,5 @@
 import { v7 as uuid } from 'uuid'
-import { requireValid, USE_IS_NOTED_EVERY } from '../accounts/authenticator.ts'
+import { noteAtTimes, requireValid } from '../accounts/authenticator.ts'
 import { generateToken, hashToken, isForOperator } from '../accounts/token-value.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
@@ -76,9 +76,7 @@ export function operatorTokens(
       address,
       whose: ({ token_id }) => ({ accountId: null, tokenId: token_id, personId: null }),
     })
-    if ((row.last_used_at ?? 0) <= now - USE_IS_NOTED_EVERY)
-      // The time is informational: if it can't be written, requests still succeed.
-      await noteUse(db, row.token_id, now).catch(() => {})
+    await noteAtTimes(row.last_used_at, now, () => noteUse(db, row.token_id, now))
     return { tokenId: row.token_id, name: row.name, scopes: row.scopes.split(' ') }
   }
 }

@@ -1,10 +1,5 @@
 import { findAccount } from '../accounts/accounts.ts'
-import {
-  authenticator,
-  isUsableFrom,
-  readAuthorization,
-  USE_IS_NOTED_EVERY,
-} from '../accounts/authenticator.ts'
+import { authenticator, isUsableFrom, noteAtTimes, readAuthorization } from '../accounts/authenticator.ts'
 import { standingOf } from '../accounts/status.ts'
 import { validTokens } from '../accounts/tokens.ts'
 import type { Clock } from '../clock.ts'
@@ -55,9 +50,8 @@ export function callerFinder(
     const session = await sessionByHash.first(db, { hash: hashSecret(secret), accountId: accountId ?? null })
     const now = clock.now()
     if (!session || !isLive(session, now)) throw sessionEnded(session?.person_id ?? null)
-    if (session.last_used_at <= now - USE_IS_NOTED_EVERY)
-      // The time is informational: if it can't be written, requests still succeed.
-      await noteSessionUse(db, session.session_id, { now, address }).catch(() => {})
+    const { session_id, last_used_at } = session
+    await noteAtTimes(last_used_at, now, () => noteSessionUse(db, session_id, { now, address }))
     return inAccount(session, accountId ?? session.account_id)
   }
 }
