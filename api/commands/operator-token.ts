@@ -7,7 +7,7 @@ import { createOperatorToken, listOperatorTokens, revokeOperatorToken } from '..
 import { operatorName } from './command-log.ts'
 import { type ReadConfig, shortTime, withDatabase } from './operator.ts'
 import { printTable } from './print.ts'
-import { readRanges } from './token.ts'
+import { readRanges, repeated } from './token.ts'
 
 const DAY_MS = 24 * 3600_000
 
@@ -54,8 +54,6 @@ export function operatorCommands(config: ReadConfig): Command {
   return operator
 }
 
-const repeatable = (value: string, before: string[] = []) => [...before, value]
-
 function addCreateCommand(token: Command, config: ReadConfig): void {
   token
     .command('create')
@@ -63,12 +61,12 @@ function addCreateCommand(token: Command, config: ReadConfig): void {
     .argument('<name>', 'name of the token, such as its purpose')
     .addOption(
       new Option('--scope <scope>', `${operatorScopes.join(', ')} (repeatable)`)
-        .argParser(repeatable)
+        .argParser(repeated)
         .makeOptionMandatory(),
     )
     .addOption(
       new Option('--cidr <range>', 'address or range that it may be used from (repeatable)')
-        .argParser(repeatable)
+        .argParser(repeated)
         .makeOptionMandatory(),
     )
     .option('--days <number>', 'days until it expires, at most 3650', '365')

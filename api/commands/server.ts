@@ -16,13 +16,10 @@ import { operatedServers } from '../servers/queries.ts'
 import { serverProblems } from '../servers/schema.ts'
 import { catalogInForce } from './catalog.ts'
 import { isServed, openSecrets } from './installation.ts'
-import { paged, printMore, wholeNumber } from './listing.ts'
+import { NAMED, paged, printMore, wholeNumber } from './listing.ts'
 import { accountByNameOrId, type ReadConfig, shortTime, withDatabase } from './operator.ts'
 import { printFields, printTable } from './print.ts'
 import { publicHost } from './public-name.ts'
-
-/** The number of servers of the same name that a message lists. */
-const NAMED = 20
 
 type Order = 'start' | 'stop' | 'delete'
 

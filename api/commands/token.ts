@@ -10,12 +10,9 @@ import type { Database } from '../database/database.ts'
 import { contains, type Page, pageOf } from '../database/page.ts'
 import { scopeNames } from '../http/contract/auth.ts'
 import { ApiError } from '../http/contract/problem.ts'
-import { paged, printMore } from './listing.ts'
+import { NAMED, paged, printMore } from './listing.ts'
 import { accountByNameOrId, type ReadConfig, shortTime, withDatabase } from './operator.ts'
 import { printTable } from './print.ts'
-
-/** The number of tokens of the same name that a message lists. */
-const NAMED = 20
 
 export function tokenCommands(config: ReadConfig): Command {
   const token = new Command('token').description('manage API tokens')
@@ -29,7 +26,7 @@ export function tokenCommands(config: ReadConfig): Command {
     .option(
       '--cidr <range>',
       'address or range that it may be used from (repeatable; default: from anywhere)',
-      (range: string, before: string[]) => [...before, range],
+      repeated,
       [],
     )
     .action(async (given: string, options: CreateOptions) => {
@@ -77,6 +74,9 @@ interface CreateOptions {
   days?: string
   cidr: string[]
 }
+
+/** Collects the values of an option that can be given several times. */
+export const repeated = (value: string, before: readonly string[] = []) => [...before, value]
 
 /** Reads the values of --cidr. @throws ConfigError */
 export function readRanges(given: readonly string[]): string[] {

@@ -56,6 +56,27 @@ export function operatorRoutes(options: OperatorOptions): Route[] {
   ]
 }
 
+const AUDITED =
+  "The audit of the account names the operator and the amount, and the account's events and transactions have the reason: its customer sees both."
+
+/** The parts that routes about one account share. */
+function onAccount({ db }: OperatorOptions) {
+  return {
+    params: { account_id: operatorProblems.account_not_found },
+    load: async ({ params: { account_id } }: { params: { account_id: string } }) => {
+      if (!(await isAccount(db, account_id))) throw notFound(operatorProblems.account_not_found)
+    },
+  }
+}
+
+/** The parts that changes of an account share, each of which can be repeated with its key. */
+function changing(options: OperatorOptions) {
+  return {
+    ...onAccount(options),
+    recover: (_call: unknown, accountId: string) => showAccount(options, accountId),
+  }
+}
+
 function accountsRoute(options: OperatorOptions): Route {
   return route({
     id: 'listOperatedAccounts',
@@ -107,8 +128,7 @@ function accountRoutes(options: OperatorOptions): Route[] {
       summary: 'Get an account',
       description:
         'The account with balance, payments and status. Find it by the id of your own with `GET /operator/accounts?external_id=`.',
-      params: { account_id: operatorProblems.account_not_found },
-      load: onAccount(options).load,
+      ...onAccount(options),
       reply: { 200: OperatedAccount },
       run: ({ params: { account_id } }) => showAccount(options, account_id),
     }),
@@ -120,7 +140,7 @@ function accountRoutes(options: OperatorOptions): Route[] {
       tag,
       summary: 'Set limits of an account',
       description: `Limits that are not named stay as they are; null returns one to the default. What the account has already stays, even above a new limit. ${AUDITED}`,
-      ...onAccount(options),
+      ...changing(options),
       body: limitChange(options.quotas),
       reply: { 200: OperatedAccount },
       run: ({ params: { account_id }, body }) => setLimits(options, account_id, body),
@@ -138,8 +158,7 @@ function loginRoute(options: OperatorOptions): Route {
     summary: 'Create a link that signs the owner of an account in',
     description:
       'The link is good once, for 5 minutes, and revokes earlier ones. Send the customer there from a page of yours, where they have proven that the e-mail address is theirs. A second factor is asked for as ever. The audit of the account names the operator.',
-    params: { account_id: operatorProblems.account_not_found },
-    load: onAccount(options).load,
+    ...onAccount(options),
     reply: { 201: LoginLink },
     errors: [operatorProblems.account_status_conflict, operatorProblems.owner_unclear],
     isRepeatable: true,
@@ -149,20 +168,6 @@ function loginRoute(options: OperatorOptions): Route {
       return link
     },
   })
-}
-
-const AUDITED =
-  "The audit of the account names the operator and the amount, and the account's events and transactions have the reason: its customer sees both."
-
-/** The parts that routes about one account share. */
-function onAccount(options: OperatorOptions) {
-  return {
-    params: { account_id: operatorProblems.account_not_found },
-    load: async ({ params: { account_id } }: { params: { account_id: string } }) => {
-      if (!(await isAccount(options.db, account_id))) throw notFound(operatorProblems.account_not_found)
-    },
-    recover: (_call: unknown, accountId: string) => showAccount(options, accountId),
-  }
 }
 
 function statusRoutes(options: OperatorOptions): Route[] {
@@ -175,7 +180,7 @@ function statusRoutes(options: OperatorOptions): Route[] {
       tag,
       summary: 'Suspend an account',
       description: `Within 5 seconds its servers are stopped, and it can only read, stop and delete. ${AUDITED}`,
-      ...onAccount(options),
+      ...changing(options),
       body: StatusChange,
       reply: { 200: OperatedAccount },
       errors: [operatorProblems.account_status_conflict],
@@ -192,7 +197,7 @@ function statusRoutes(options: OperatorOptions): Route[] {
       tag,
       summary: 'Resume a suspended account',
       description: `Within 5 seconds the servers that its suspension stopped are started, if the balance allows. ${AUDITED}`,
-      ...onAccount(options),
+      ...changing(options),
       body: StatusChange,
       reply: { 200: OperatedAccount },
       errors: [operatorProblems.account_status_conflict],
@@ -213,7 +218,7 @@ function creditRoute(options: OperatorOptions): Route {
     tag,
     summary: 'Credit the balance of an account',
     description: `Adds a payment or a gift to the ledger, once for each reference of the installation: a repeat returns the same reply and changes nothing. A closed account gets nothing. ${AUDITED}`,
-    ...onAccount(options),
+    ...changing(options),
     body: Credit,
     reply: { 200: OperatedAccount },
     errors: [operatorProblems.account_status_conflict, operatorProblems.reference_taken],

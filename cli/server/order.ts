@@ -80,13 +80,10 @@ export function hasOrderOptions({ start, ipv4, ipv6, ...others }: OrderOptions):
 export async function orderOf(
   session: Session,
   name: string | undefined,
-  { template, ...options }: OrderOptions,
+  options: OrderOptions,
 ): Promise<ServerCreate> {
-  if (template === undefined && options.snapshot === undefined) throw noTemplate()
-  return {
-    ...(await requestOf(session, { ...options, ...(template === undefined ? {} : { template }) })),
-    name,
-  }
+  if (options.template === undefined && options.snapshot === undefined) throw noTemplate()
+  return { ...(await requestOf(session, options)), name }
 }
 
 export function noTemplate(): Refusal {
@@ -104,8 +101,7 @@ export async function requestOf(
   const place = await placeOf(berth, { zone, cpuType })
   return {
     ...place,
-    ...(template === undefined ? {} : templateOf(template)),
-    snapshot_id: snapshot === undefined ? undefined : await idOf(berth, snapshotKind, snapshot),
+    ...(await sourceOf(berth, { template, snapshot })),
     ssh_key_ids: await Promise.all((sshKey || []).map((key) => idOf(berth, sshKeyKind, key))),
     project_id: project === undefined ? undefined : await idOf(berth, projectKind, project),
     labels: options.label,
@@ -125,9 +121,14 @@ export async function requestOf(
   }
 }
 
-/** A template as given: an id or a slug. */
-export function templateOf(given: string): { template_id: string } | { template: string } {
-  return UUID.test(given) ? { template_id: given } : { template: given }
+/** The template as given, by id or slug, and the id of the snapshot. */
+export async function sourceOf(
+  berth: Session['berth'],
+  { template, snapshot }: { template: string | undefined; snapshot: string | undefined },
+): Promise<Pick<QuoteRequest, 'template_id' | 'template' | 'snapshot_id'>> {
+  const snapshot_id = snapshot === undefined ? undefined : await idOf(berth, snapshotKind, snapshot)
+  if (template === undefined) return { snapshot_id }
+  return UUID.test(template) ? { template_id: template, snapshot_id } : { template, snapshot_id }
 }
 
 type Plan = Pick<QuoteRequest, 'plan_type' | 'preset_id' | 'preset' | 'cpu' | 'ram_mb' | 'disk_gb'>

@@ -7,9 +7,8 @@ import { action } from '../session.ts'
 import { sshKeyKind } from '../ssh-key.ts'
 import { addWaitOptions, type WaitOptions } from '../wait.ts'
 import { serverKind } from './kind.ts'
-import { noTemplate, templateOf, userDataOf } from './order.ts'
+import { noTemplate, sourceOf, userDataOf } from './order.ts'
 import { follow } from './power.ts'
-import { snapshotKind } from './snapshot-kind.ts'
 
 interface RebuildOptions extends WaitOptions {
   template?: string
@@ -49,8 +48,7 @@ export function rebuildCommand(): Command {
         if (template === undefined && snapshot === undefined) throw noTemplate()
         const { server_id, name } = await find(berth, serverKind, given)
         const body = {
-          ...(template === undefined ? {} : templateOf(template)),
-          snapshot_id: snapshot === undefined ? undefined : await idOf(berth, snapshotKind, snapshot),
+          ...(await sourceOf(berth, { template, snapshot })),
           ssh_key_ids:
             sshKey === undefined
               ? undefined

@@ -184,7 +184,7 @@ export interface Route extends Omit<Described<string, TObject, TObject, unknown>
   recover?: (call: Call<string, unknown, unknown, unknown>, createdId: string) => Promise<unknown>
   /** A POST that only reads, and counts as such. */
   makesNothing?: true
-  /** A POST whose repeat with the same body returns what the first one made, so it takes no Idempotency-Key. */
+  /** A POST that does no harm when it is repeated, so it takes no Idempotency-Key. */
   isRepeatable?: true
 }
 
