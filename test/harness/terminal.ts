@@ -31,8 +31,10 @@ export function screenOfCommand(
   })
   const changed = new EventTarget()
   child.stdout.on('data', (data) => emulator.write(data, () => changed.dispatchEvent(new Event('change'))))
-  const end = new Promise<number | null>((resolve) => child.once('close', resolve))
-  void end.then(() => emulator.write('', () => changed.dispatchEvent(new Event('change'))))
+  // The emulator draws what it was given a moment later, so the program's last words are awaited too.
+  const end = new Promise<number | null>((resolve) =>
+    child.once('close', (code) => emulator.write('', () => resolve(code))),
+  )
 
   const text = () => {
     const { active } = emulator.buffer
