@@ -149,6 +149,8 @@ async function explain({ berth, note }: Session, network_id: string, server_id: 
   if (!card) return
   note(`Its address is ${card.ipv4}.`)
   if (status !== 'running') return
-  note('The address is active from the next boot on. To activate it now, run on the server:')
+  note(
+    'If the server has no qemu-guest-agent, it takes the address when it boots. To set it now, run on the server:',
+  )
   note(card.command)
 }

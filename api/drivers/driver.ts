@@ -328,6 +328,13 @@ export interface Driver {
   setPassword(serverId: string, login: GuestLogin): Promise<void>
 
   /**
+   * Gives a card in a private network its address in a running guest, which otherwise takes it when it boots. A guest
+   * that has just got the card needs some calls.
+   * @throws DriverError as setPassword
+   */
+  setAddress(serverId: string, card: PrivateCard): Promise<void>
+
+  /**
    * Opens the serial console of a running machine. The guest never waits for a reader: a slow one misses output that is
    * older than the last 64 KiB.
    * @param seen the end of the output that the reader has; reading begins after it, or else with the kept 64 KiB

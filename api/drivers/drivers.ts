@@ -81,6 +81,7 @@ export class ClosedDriver implements Driver {
   readonly ready = this.#refuse
   readonly connect = this.#refuse
   readonly setPassword = this.#refuse
+  readonly setAddress = this.#refuse
   readonly openConsole = this.#refuse
 
   watch(): void {}

@@ -10,8 +10,10 @@ import {
   type MachineSpec,
   type MachineState,
   type Measurement,
+  type PrivateCard,
   type ServerNetwork,
 } from '../driver.ts'
+import { addressScript } from '../guest/card-address.ts'
 import { hashPassword } from '../guest/crypt.ts'
 import { Readiness } from '../guest/readiness.ts'
 import type { ImageSpec, ImageState } from '../images.ts'
@@ -236,17 +238,14 @@ export class IncusDriver implements Driver {
 
   async setPassword(serverId: string, { username, password }: GuestLogin): Promise<void> {
     await this.#try(async () => {
-      const instance = await this.#instances.get(serverId)
-      if (stateOf(instance).power !== 'running') throw new DriverError('not_found', 'The machine is off.')
       // The events of the cluster show the command of each call, but not its environment.
       const environment = { LOGIN: `${username}:${hashPassword(password)}` }
-      const command = ['sh', '-c', 'printf "%s\\n" "$LOGIN" | chpasswd -e']
-      const body = { command, environment, interactive: false, 'wait-for-websocket': false }
-      const path = this.#instances.path(serverId, '/exec')
-      const operation = await this.#operations.run('POST', path, { body, waitMs: EXEC_MS })
-      if (operation?.metadata?.return !== 0)
-        throw new DriverError('unavailable', `The guest did not set the password of ${username}.`)
+      await this.#run(serverId, 'printf "%s\\n" "$LOGIN" | chpasswd -e', environment)
     })
+  }
+
+  async setAddress(serverId: string, card: PrivateCard): Promise<void> {
+    await this.#try(() => this.#run(serverId, addressScript(card)))
   }
 
   openConsole(serverId: string, seen?: Buffer): Promise<Console> {
@@ -269,6 +268,18 @@ export class IncusDriver implements Driver {
     this.#consoles.close()
     this.#operations.close()
     this.#client.close()
+  }
+
+  /** Runs a script as root of a running guest. @throws DriverError unavailable if it fails */
+  async #run(serverId: string, script: string, environment: Record<string, string> = {}): Promise<void> {
+    const instance = await this.#instances.get(serverId)
+    if (stateOf(instance).power !== 'running') throw new DriverError('not_found', 'The machine is off.')
+    const command = ['sh', '-c', script]
+    const body = { command, environment, interactive: false, 'wait-for-websocket': false }
+    const path = this.#instances.path(serverId, '/exec')
+    const operation = await this.#operations.run('POST', path, { body, waitMs: EXEC_MS })
+    if (operation?.metadata?.return !== 0)
+      throw new DriverError('unavailable', 'The guest did not carry out a script')
   }
 
   async #create(spec: MachineSpec): Promise<void> {

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { writeDurably } from '../../files.ts'
-import { isSnapshot, type MachineSpec } from '../driver.ts'
+import { DriverError, isSnapshot, type MachineSpec } from '../driver.ts'
 import { hashFor } from '../guest/crypt.ts'
 import { seedVolume } from '../guest/seed.ts'
 import { createDisk, growDisk } from './disk.ts'
+import { type Accel, offeredCpuTypes } from './host/accel.ts'
 import type { StoredImage } from './images/images.ts'
 import { type Context, qemuOwner } from './launch.ts'
 import type { MachineFiles, MachineRecord } from './layout.ts'
@@ -46,4 +47,16 @@ export async function defineFiles(
   const { uuid, network } = old ?? { uuid: randomUUID(), network: null }
   const wasCut = hasDisk && (old.wasCut ?? false)
   return { uuid, spec: kept, passwordHash, network, base, direct, wasCut }
+}
+
+/** @throws DriverError unavailable if this host can't run such a machine */
+export function requireSupported({ cpuType, interfaces }: MachineSpec, accel: Accel): void {
+  if (interfaces.length !== 1)
+    throw new DriverError('unavailable', 'A machine must have exactly one network interface here')
+  const offered = offeredCpuTypes(accel)
+  if (!offered.includes(cpuType))
+    throw new DriverError(
+      'unavailable',
+      `This host has no ${cpuType} processor to offer (only ${offered.join(', ')})`,
+    )
 }

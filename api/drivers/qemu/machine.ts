@@ -11,9 +11,11 @@ import {
   type MachineSpec,
   type MachineState,
   type Measurement,
+  type PrivateCard,
   type ServerNetwork,
   SSH_PORT,
 } from '../driver.ts'
+import { addressScript, hasAddress } from '../guest/card-address.ts'
 import { hashPassword } from '../guest/crypt.ts'
 import { askAgent } from './agent.ts'
 import { defineFiles } from './define.ts'
@@ -177,6 +179,15 @@ export class Machine {
     return this.#exclusive(async () => {
       const hash = Buffer.from(hashPassword(password)).toString('base64')
       await this.#ask('guest-set-user-password', { username, password: hash, crypted: true })
+    })
+  }
+
+  /** @throws DriverError see Driver.setAddress */
+  setAddress(card: PrivateCard): Promise<void> {
+    return this.#exclusive(async () => {
+      if (hasAddress(await this.#ask('guest-network-get-interfaces'), card)) return
+      await this.#ask('guest-exec', { path: '/bin/sh', arg: ['-c', addressScript(card)] })
+      throw new DriverError('unavailable', 'The guest sets the address; the next call tells whether it did')
     })
   }
 

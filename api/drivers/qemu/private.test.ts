@@ -29,6 +29,12 @@ function configure(id: string): Promise<string> {
   )
 }
 
+const isSet = (id: string) =>
+  world.driver.setAddress(id, cardOf(id)).then(
+    () => true,
+    () => false,
+  )
+
 const ping = (id: string, address: string) =>
   world.ssh(id, `sudo -n ping -c 1 -W 2 ${address} >/dev/null 2>&1 && echo answered || echo silence`)
 const answers = (id: string, address: string) => expect.poll(() => ping(id, address)).toBe('answered')
@@ -44,7 +50,7 @@ test('guests meet by cards that come while they run, keep them over a restart, a
     await connect(id, [cardOf(id)])
     await connect(id, [cardOf(id)])
     await world.until('the guest has the card', async () => (await macs(id)).includes(cardOf(id).mac))
-    await configure(id)
+    await world.until('the guest has the address', () => isSet(id))
   }
   await answers('ann', '10.1.0.3')
   await answers('bob', '10.1.0.2')

@@ -14,6 +14,7 @@ import {
   type MachineState,
   type Measurement,
   type PortRange,
+  type PrivateCard,
   type PublicPools,
   type ServerNetwork,
   type SnapshotState,
@@ -24,6 +25,7 @@ import type { Log } from '../log.ts'
 import { BOOT_MS, BootingMachines } from './booting.ts'
 import { hostCapacity } from './capacity.ts'
 import { SerialConsoles } from './console.ts'
+import { requireSupported } from './define.ts'
 import { examine } from './examine.ts'
 import { Hints } from './hints.ts'
 import { type Accel, type AccelChoice, offeredCpuTypes } from './host/accel.ts'
@@ -312,6 +314,10 @@ export class QemuDriver implements Driver {
     return this.#machine(serverId).setPassword(login)
   }
 
+  setAddress(serverId: string, card: PrivateCard): Promise<void> {
+    return this.#machine(serverId).setAddress(card)
+  }
+
   openConsole(serverId: string, seen?: Buffer): Promise<Console> {
     return this.#consoles.open(serverId, seen)
   }
@@ -385,16 +391,4 @@ export class QemuDriver implements Driver {
     if (!ready) throw new DriverError('image_not_ready', 'The image is not ready yet')
     return ready
   }
-}
-
-/** @throws DriverError unavailable if this host can't run such a machine */
-function requireSupported({ cpuType, interfaces }: MachineSpec, accel: Accel): void {
-  if (interfaces.length !== 1)
-    throw new DriverError('unavailable', 'A machine must have exactly one network interface here')
-  const offered = offeredCpuTypes(accel)
-  if (!offered.includes(cpuType))
-    throw new DriverError(
-      'unavailable',
-      `This host has no ${cpuType} processor to offer (only ${offered.join(', ')})`,
-    )
 }

@@ -5,6 +5,7 @@ import {
   type HostKey,
   type MachineSpec,
   type MachineState,
+  type PrivateCard,
   type ServerNetwork,
 } from '../driver.ts'
 import { hashPassword } from '../guest/crypt.ts'
@@ -28,6 +29,7 @@ export type Method =
   | 'ready'
   | 'connect'
   | 'setPassword'
+  | 'setAddress'
   | 'openConsole'
 
 /** A simulated machine, as it is stored. */
@@ -38,6 +40,8 @@ export interface Machine {
   diskGb: number
   /** Missing: no password was set while it ran. */
   passwordHash?: string
+  /** The addresses that were set while it ran; missing: none. */
+  addresses?: readonly string[]
   isOn: boolean
   startedAt: number
   readyAt: number
@@ -131,8 +135,20 @@ function parsed(text: string): Machine {
 
 /** Sets the password of the guest's login user. @throws DriverError see Driver.setPassword */
 export function withPassword(machine: Machine, { username, password }: GuestLogin, now: number): Machine {
+  if (username !== machine.spec.username) throw new DriverError('unavailable', 'The guest has no such user.')
+  return { ...answering(machine, now), passwordHash: hashPassword(password) }
+}
+
+/** Gives the guest's card its address. @throws DriverError see Driver.setAddress */
+export function withAddress(machine: Machine, { mac, address }: PrivateCard, now: number): Machine {
+  if (!machine.network?.cards.some((card) => card.mac === mac))
+    throw new DriverError('unavailable', 'The guest has no such card.')
+  return { ...answering(machine, now), addresses: [...new Set([...(machine.addresses ?? []), address])] }
+}
+
+/** Returns a machine whose agent answers. @throws DriverError not_found (it is off), unavailable (it boots) */
+function answering(machine: Machine, now: number): Machine {
   if (!machine.isOn) throw new DriverError('not_found', 'The machine is off.')
-  if (machine.readyAt > now || username !== machine.spec.username)
-    throw new DriverError('unavailable', "The guest's agent does not answer, or has no such user.")
-  return { ...machine, passwordHash: hashPassword(password) }
+  if (machine.readyAt > now) throw new DriverError('unavailable', "The guest's agent does not answer.")
+  return machine
 }

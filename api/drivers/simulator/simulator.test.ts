@@ -58,7 +58,7 @@ class SimulatedWorld implements DriverWorld {
   }
 
   async passwordHash(serverId: string): Promise<string> {
-    return this.driver.passwordHashOf(serverId) ?? ''
+    return this.driver.guestOf(serverId).passwordHash ?? ''
   }
 
   async restart(): Promise<void> {

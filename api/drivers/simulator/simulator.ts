@@ -12,6 +12,7 @@ import {
   type MachineSpec,
   type MachineState,
   type Measurement,
+  type PrivateCard,
   type ServerNetwork,
   type SnapshotState,
 } from '../driver.ts'
@@ -28,6 +29,7 @@ import {
   type Method,
   newDisk,
   stateOf,
+  withAddress,
   withPassword,
 } from './machine.ts'
 import { type MachinePlace, Machines } from './machines.ts'
@@ -252,6 +254,12 @@ export class Simulator implements Driver {
     await this.#machines.change(serverId, (machine) => withPassword(known(machine), login, now))
   }
 
+  async setAddress(serverId: string, card: PrivateCard): Promise<void> {
+    this.#failIfTold('setAddress')
+    const now = this.#options.clock.now()
+    await this.#machines.change(serverId, (machine) => withAddress(known(machine), card, now))
+  }
+
   async openConsole(serverId: string, seen?: Buffer): Promise<Console> {
     this.#failIfTold('openConsole')
     await this.#machines.refresh([serverId])
@@ -322,9 +330,9 @@ export class Simulator implements Driver {
     return isOn && network !== undefined && !network.isCut && isLet(network.firewall, connection)
   }
 
-  /** The hash of the password that was set while the guest ran; undefined: none was. */
-  passwordHashOf(serverId: string): string | undefined {
-    return this.#machines.get(serverId).passwordHash
+  /** The hash of the password, and the addresses, that were set while the guest ran. */
+  guestOf(serverId: string): Pick<Machine, 'passwordHash' | 'addresses'> {
+    return this.#machines.get(serverId)
   }
 
   /** The size of the disk in GB, as the guest would see it. */

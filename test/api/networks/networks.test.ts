@@ -220,6 +220,21 @@ test('one change of a network at a time', async () => {
   expect((await detach(t, id, one)).status).toBe(202)
 })
 
+test('a running server gets its address at once, or when it boots if its agent is silent', async () => {
+  const t = await testApp()
+  const [one, two, off] = [await make(t), await make(t), await make(t, { start_on_create: false })]
+  const network = await create(t)
+  t.driver.failNext('setAddress', new DriverError('unavailable', 'it has not found the card yet'))
+  await attached(t, network, one)
+  expect(t.driver.guestOf(one).addresses).toEqual(['10.1.0.2'])
+  for (let asked = 0; asked < 100; asked++)
+    t.driver.failNext('setAddress', new DriverError('unavailable', 'silence'))
+  expect(await attached(t, network, two)).toBe('10.1.0.3')
+  expect(t.driver.guestOf(two).addresses).toBeUndefined()
+  expect(await attached(t, network, off)).toBe('10.1.0.4')
+  expect(t.driver.guestOf(off).addresses).toBeUndefined()
+})
+
 test('a server that cannot have a card as it runs is not attached, and its address is free again', async () => {
   const t = await testApp()
   const id = await create(t)

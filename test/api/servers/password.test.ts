@@ -31,12 +31,12 @@ test('a running server gets a new password, which its guest accepts and its deta
   const { status, started_at, ssh } = await details(t, id)
   expect({ status, started_at }).toEqual({ status: 'running', started_at: before.started_at })
   expect(ssh).toMatchObject({ password: expect.stringMatching(/.{16}/), auth_methods: ['public_key'] })
-  expect(isHashOf(ssh.password, t.driver.passwordHashOf(id) ?? '')).toBe(true)
+  expect(isHashOf(ssh.password, t.driver.guestOf(id).passwordHash ?? '')).toBe(true)
 
   await reset(t, id)
   const again = (await details(t, id)).ssh.password
   expect(again).not.toBe(ssh.password)
-  expect(isHashOf(again, t.driver.passwordHashOf(id) ?? '')).toBe(true)
+  expect(isHashOf(again, t.driver.guestOf(id).passwordHash ?? '')).toBe(true)
 })
 
 test('no password is stored readable, nor kept with its operation', async () => {

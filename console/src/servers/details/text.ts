@@ -44,7 +44,8 @@ export const useDetailsText = messages({
     noNetworks: 'The server is in no private network.',
     manage: 'Manage',
     addressNow: 'Is the address missing on the server?',
-    addressNowAbout: 'The server takes the address when it boots. To set it now, run on the server:',
+    addressNowAbout:
+      'A server without qemu-guest-agent takes the address when it boots. To set it now, run on the server:',
     firewalls: 'Firewalls',
     noFirewalls: 'No firewall: all connections are allowed.',
     rules: 'Rules',
@@ -140,7 +141,8 @@ export const useDetailsText = messages({
     noNetworks: 'Сервер не подключён к частным сетям.',
     manage: 'Управлять',
     addressNow: 'На сервере ещё нет этого адреса?',
-    addressNowAbout: 'Сервер получает адрес при загрузке. Чтобы задать его сразу, выполните на сервере:',
+    addressNowAbout:
+      'Без qemu-guest-agent сервер получает адрес при загрузке. Чтобы задать его сразу, выполните на сервере:',
     firewalls: 'Файрволы',
     noFirewalls: 'Файрвола нет: разрешены все соединения.',
     rules: 'Правила',
