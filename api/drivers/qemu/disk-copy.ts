@@ -1,4 +1,5 @@
 import { virtualSize } from './disk.ts'
+import { whileFrozen } from './freeze.ts'
 import type { Context } from './launch.ts'
 import { qemuOwner } from './launch.ts'
 import { advance, dropDraft, type LiveCopy } from './live-copy.ts'
@@ -43,7 +44,7 @@ export async function copyDisk(
     mostBytes: record.spec.diskGb * GIB,
     moment: async (virtualSizeBytes, begin) => {
       await note({ virtualSizeBytes, consistency: 'crash' })
-      await begin()
+      if (await whileFrozen(process, begin)) await note({ virtualSizeBytes, consistency: 'filesystem' })
     },
   })
 }

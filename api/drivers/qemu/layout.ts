@@ -62,6 +62,8 @@ export interface RunRecord {
   isRouted?: boolean
   /** True if the guest has shut down: if the process vanishes after that, it did not crash. */
   guestShutdown: boolean
+  /** True if the guest's file systems may be frozen. */
+  isFrozen?: boolean
   /** The QEMU process; missing between a start and QEMU's own, and for machines of earlier versions. */
   process?: ProcessId
 }

@@ -199,6 +199,11 @@ export class MachineProcess {
     this.#record = record
   }
 
+  /** Writes down whether the guest's file systems may be frozen. */
+  async noteFrozen(isFrozen: boolean): Promise<void> {
+    if (this.#run) await this.#remember({ ...this.#run, isFrozen })
+  }
+
   async #remember(run: RunRecord): Promise<void> {
     await writeDurably(this.files.running, JSON.stringify(run))
     this.#run = run

@@ -21,6 +21,7 @@ import { askAgent } from './agent.ts'
 import { defineFiles } from './define.ts'
 import { diskFailure } from './disk.ts'
 import { type CopyOfDisk, type CopyStep, copyDisk, type OffDisk, offDisk } from './disk-copy.ts'
+import { thaw } from './freeze.ts'
 import { isAlive } from './host/process.ts'
 import type { StoredImage } from './images/images.ts'
 import { type Context, isRouted, olderLogs, startFailure } from './launch.ts'
@@ -31,6 +32,9 @@ import { MachineProcess } from './machine-process.ts'
 import { isCardDriven, measureMachine } from './measure.ts'
 import { refuseCards } from './plug.ts'
 import type { Qmp } from './qmp.ts'
+
+/** A look at a guest that does not thaw takes no longer than one at a QEMU that does not answer. */
+const THAW_MS = 1500
 
 /** One machine, whose state calls change one at a time. */
 export class Machine {
@@ -299,6 +303,8 @@ export class Machine {
       if (seen.status === 'internal-error') return { power: 'hung' }
       // The host's disk was full. The guest continues if there is room again, and stops again if not.
       if (seen.status === 'io-error') await this.#resume(seen.qmp)
+      // A service that was killed in the moment of a copy thawed nothing.
+      await thaw(this.#process, THAW_MS)
       const fixed = run?.isRouted ? {} : { hasFixedPorts: true }
       return { power: 'running', startedAt: run?.startedAt ?? 0, ...fixed }
     })

@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { SnapshotState } from '../driver.ts'
 import type { ImageSpec } from '../images.ts'
+import { askAgent } from './agent.ts'
 import { archive } from './archive.ts'
 import { qmpSocket } from './command.ts'
 import { Qmp } from './qmp.ts'
@@ -133,6 +134,37 @@ test('a machine that starts ends the reading of its disk, and the copy goes on w
   expect(await copied(id, 'started')).toMatchObject({ state: 'ready', diskGb: 1, consistency: 'crash' })
   expectSame(id, 'started')
   await world.driver.removeSnapshot('started')
+  await world.driver.destroy(id)
+})
+
+test('a snapshot under load has whole file systems, and undoes any damage', async () => {
+  const id = 'busy'
+  await world.make(id)
+  await world.driver.start(id)
+  await world.untilReady(id)
+  await world.ssh(id, 'head -c 4000000 /dev/urandom > kept; sync; md5sum kept > sum')
+  await world.until('its agent runs', async () => /qemu-ga/.test(await world.ssh(id, 'ps')))
+  await world.ssh(id, '(while :; do head -c 500000 /dev/urandom > noise; sync; done) >/dev/null 2>&1 &')
+  expect(await copied(id, 'busy')).toMatchObject({ state: 'ready', consistency: 'filesystem' })
+  // It was thawed: a frozen guest could not write.
+  await world.ssh(id, 'echo damaged > kept; sync')
+  await world.driver.destroy(id)
+  await world.make(id, { image: { snapshotId: 'busy' } })
+  await world.driver.start(id)
+  await world.untilReady(id)
+  expect(await world.ssh(id, 'md5sum -c sum')).toBe('kept: OK')
+
+  // This is the state after a service that was killed between freezing and thawing.
+  await world.until('its agent runs', async () => /qemu-ga/.test(await world.ssh(id, 'ps')))
+  await world.driver.close()
+  const file = join(world.dataDir, 'vms', id, 'running.json')
+  const run = JSON.parse(readFileSync(file, 'utf8'))
+  await askAgent(run.sockets, 'guest-fsfreeze-freeze')
+  writeFileSync(file, JSON.stringify({ ...run, isFrozen: true }))
+  await world.restart()
+  expect(JSON.parse(readFileSync(file, 'utf8')).isFrozen).toBe(false)
+  await world.ssh(id, 'echo thawed > kept; sync')
+  await world.driver.removeSnapshot('busy')
   await world.driver.destroy(id)
 })
 
