@@ -111,8 +111,9 @@ export class Capacity {
   /** @throws ApiError not_supported */
   async require({ pool, zone_slug }: Omit<Place, 'cpu_type'>, feature: Feature): Promise<void> {
     await this.#look()
-    if (featuresOf(this.#able.get(pool), findZone(this.#catalog, zone_slug)).includes(feature)) return
-    const detail = `The zone does not support ${feature}. GET /zones lists the features of each zone.`
+    const features = featuresOf(this.#able.get(pool), findZone(this.#catalog, zone_slug))
+    if (features.includes(feature)) return
+    const detail = `The zone ${zone_slug} does not support ${feature}, but only ${features.join(', ') || 'plain servers'}.`
     throw new ApiError(catalogProblems.not_supported, detail, { feature })
   }
 

@@ -30,6 +30,7 @@ import { isForPage } from './pages.ts'
 import { carryOut, claimer, keepReply, loadToRemove } from './repeats.ts'
 import type { SecurityLog } from './security-log.ts'
 import { BODY_LIMIT, isBodyComing, sendProblem, toApiError } from './send-problem.ts'
+import { type Place, placeOf, unknownRoute } from './unknown-route.ts'
 import { isForSocket, mountSockets, type SocketRoute } from './websocket.ts'
 
 const MAX_CONTENT_TYPE = 200
@@ -324,41 +325,4 @@ function readParams(request: FastifyRequest, route: Route): Record<string, strin
     params[name] = value.toLowerCase()
   }
   return params
-}
-
-interface Place {
-  method: string
-  pattern: RegExp
-}
-
-function placeOf({ method, path }: Pick<Route, 'path'> & { method: string }): Place {
-  return { method, pattern: new RegExp(`^${PREFIX}${path.replace(/:\w+/g, '[^/]+')}$`) }
-}
-
-function unknownRoute(places: readonly Place[], request: FastifyRequest): ApiError {
-  const path = request.url.split('?')[0] ?? ''
-  const here = places.filter(({ pattern }) => pattern.test(path))
-  if (here.length === 0) return noSuchPath(places, path)
-  const methods = here.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
-  const allow = [...new Set(methods)].join(', ')
-  return new ApiError(
-    httpProblems.method_not_allowed,
-    `${path} allows ${allow}, not ${request.method}.`,
-    {},
-    { allow },
-  )
-}
-
-/** The longest path that is corrected. */
-const MAX_MISTYPED = 200
-
-/** Names the path that was probably meant: with the prefix once, and without a slash at the end. */
-function noSuchPath(places: readonly Place[], path: string): ApiError {
-  const trimmed = path.length > MAX_MISTYPED ? '' : path.replace(/\/+$/, '')
-  const doubled = `${PREFIX}${PREFIX}/`
-  const meant = [trimmed, PREFIX + trimmed, trimmed.replace(doubled, `${PREFIX}/`)].find((candidate) =>
-    places.some(({ pattern }) => pattern.test(candidate)),
-  )
-  const advice = meant ? `Did you mean ${meant}?` : `The API is documented at ${PREFIX}/docs.`
-  return new ApiError(httpProblems.route_not_found, `No such path: ${path}. ${advice}`)
 }

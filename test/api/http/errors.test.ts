@@ -73,7 +73,7 @@ test('a path that exists says which methods it takes; one that does not is a 404
   expect([outside.statusCode, outside.json().code]).toEqual([404, 'route_not_found'])
 })
 
-test('a path without /v1, with it twice, or with a slash at the end is refused with the right one', async () => {
+test('a path without /v1, with it twice, misspelled, or with a slash at the end is refused with the right one', async () => {
   const { app } = await testApp()
   const advice = async (url: string) => {
     const { statusCode, body } = await app.http.inject({ method: 'GET', url })
@@ -87,9 +87,20 @@ test('a path without /v1, with it twice, or with a slash at the end is refused w
     [`/v1/servers/${NOBODY}/`, `/v1/servers/${NOBODY}`],
     ['/v1/v1/account/me', '/v1/account/me'],
     ['/openapi.json', '/v1/openapi.json'],
+    ['/v1/server', '/v1/servers'],
+    ['/server', '/v1/servers'],
+    [`/v1/server/${NOBODY}/rebot?x=1`, `/v1/servers/${NOBODY}/reboot`],
+    ['/v1/acount/me', '/v1/account/me'],
+    ['/v1/firewals', '/v1/firewalls'],
   ] as const)
     expect([path, await advice(path)]).toEqual([path, [404, `Did you mean ${meant}?`]])
-  for (const path of ['/v1/servers//start', '/v1/nothing', '/nothing/', `/${'servers/'.repeat(100)}`])
+  for (const path of [
+    '/v1/servers//start',
+    '/v1/nothing',
+    '/nothing/',
+    '/v1/sxrvxxs',
+    `/${'servers/'.repeat(100)}`,
+  ])
     expect([path, await advice(path)]).toEqual([path, [404, 'The API is documented at /v1/docs.']])
 })
 

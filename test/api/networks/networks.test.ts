@@ -254,6 +254,7 @@ test('a zone without private networks refuses them by name', async () => {
     ...{ name: 'n', zone_slug: 'local-1', ip_range: '10.1.0.0/24' },
   })
   expect(reply).toMatchObject({ status: 409, body: { code: 'not_supported', feature: 'private_networks' } })
+  expect(reply.body.detail).toMatch(/^The zone \S+ does not support private_networks, but only /)
 })
 
 test('a suspended server is cut off in its networks too, and is back with its payment', async () => {
