@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { v7 as uuid } from 'uuid'
 import { paidIn } from '../billing/ledger.ts'
 import type { Clock } from '../clock.ts'
@@ -81,6 +82,11 @@ export function findAccountByExternalId(db: Queries, externalId: string) {
 
 export function findAccountByEmail(db: Queries, email: string) {
   return db.selectFrom('accounts').selectAll().where('email', '=', email).executeTakeFirst()
+}
+
+/** Accounts whose address is this one, in upper or lower case: for operators, as it reads all. @param email in lower case */
+export function accountsInAnyCase(db: Queries, email: string) {
+  return db.selectFrom('accounts').selectAll().where(sql<boolean>`lower(email) = ${email}`).execute()
 }
 
 /**

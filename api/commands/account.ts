@@ -16,10 +16,11 @@ import { listAudit } from '../events/audit.ts'
 import { quotas } from '../features.ts'
 import { formatMoney, parseMoney } from '../money.ts'
 import { book } from '../operator/accounts.ts'
+import { canonicalEmail } from '../people/person/people.ts'
 import { reprieveAll } from '../servers/suspension.ts'
 import { closeCommand } from './close.ts'
 import { paged, printMore, wholeNumber } from './listing.ts'
-import { accountByNameOrId, type ReadConfig, shortTime, withDatabase } from './operator.ts'
+import { accountByEmail, accountByNameOrId, type ReadConfig, shortTime, withDatabase } from './operator.ts'
 import { printFields, printTable } from './print.ts'
 
 export function accountCommands(config: ReadConfig): Command {
@@ -32,8 +33,10 @@ export function accountCommands(config: ReadConfig): Command {
     .action(async (email: string, { name }: { name: string }) => {
       if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw new ConfigError(`"${email}" is not an e-mail address.`)
       await withDatabase(config(), 'account create', async (db) => {
-        const id = await createAccount(db, clock, { email, name: name || email })
-        if (!id) throw new ConfigError(`The account ${email} already exists.`)
+        const known = await accountByEmail(db, email)
+        const account = { email: canonicalEmail(email), name: name || email }
+        const id = known ? null : await createAccount(db, clock, account)
+        if (!id) throw new ConfigError(`The account ${known?.email ?? email} already exists.`)
         console.log(id)
       })
     })

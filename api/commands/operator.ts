@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { Command } from 'commander'
-import { findAccount, findAccountByEmail } from '../accounts/accounts.ts'
+import { accountsInAnyCase, findAccount } from '../accounts/accounts.ts'
 import { CommandError, type Config, ConfigError } from '../config.ts'
 import type { Database } from '../database/database.ts'
 import { ApiError } from '../http/contract/problem.ts'
 import { onBehalfOf } from '../http/limits/origin.ts'
 import { messageOf } from '../message-of.ts'
+import { canonicalEmail } from '../people/person/people.ts'
 import { catalogInForce } from './catalog.ts'
 import { operatorName } from './command-log.ts'
 import { openImages } from './compute.ts'
@@ -47,11 +48,18 @@ export async function withDatabase<T>(
   }
 }
 
+/** Finds an account by its address in upper or lower case, as earlier versions kept it; prefers the exact one. */
+export async function accountByEmail(db: Database, given: string) {
+  const email = canonicalEmail(given)
+  const found = await accountsInAnyCase(db, email)
+  return found.find((row) => row.email === given) ?? found.find((row) => row.email === email) ?? found[0]
+}
+
 /** @throws ConfigError */
 export async function accountByNameOrId(db: Database, given: string) {
   const isEmail = given.includes('@')
   const account = isEmail
-    ? await findAccountByEmail(db, given)
+    ? await accountByEmail(db, given)
     : await findAccount(db, given).catch(() => undefined)
   if (!account) throw new ConfigError(`No such account: ${given}. List them with: berthd account list`)
   return account

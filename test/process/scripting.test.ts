@@ -23,7 +23,11 @@ test('the program, the API, the client, the command line and the console have on
 test('a program reads lists and objects of berthd as JSON, and asks for parts of them', async () => {
   const env = { BERTH_DATA: folder() }
   for (const name of ['ann', 'bob', 'carol']) await run(['account', 'create', `${name}@example.com`], env)
-  await run(['account', 'suspend', 'bob@example.com', '--reason', 'x'], env)
+  expect(await run(['account', 'create', 'Ann@Example.com'], env)).toMatchObject({
+    code: 2,
+    stderr: 'The account ann@example.com already exists.\n',
+  })
+  await run(['account', 'suspend', 'BOB@example.com', '--reason', 'x'], env)
   const json = async (...args: string[]) => JSON.parse((await run([...args, '--json'], env)).stdout)
   expect(await json('account', 'list', '--search', 'ANN@')).toEqual([
     { account: expect.any(String), email: 'ann@example.com', status: 'active', balance: '0.00' },
