@@ -31,10 +31,10 @@ interface Parts {
 
 /** Routes for a person's own settings, whichever account they use. */
 export function personRoutes(options: PeopleOptions, parts: Parts): Route[] {
-  const { proof, emailChange } = parts
+  const { emailChange } = parts
   return [
     ...profileRoutes(options),
-    passwordRoute(options, proof),
+    passwordRoute(options, parts),
     ...emailRoutes(emailChange),
     accountRoute(options),
     deleteRoute(options, parts),
@@ -77,7 +77,7 @@ function profileRoutes(options: SignInOptions): Route[] {
   ]
 }
 
-function passwordRoute(options: SignInOptions, proof: Proof): Route {
+function passwordRoute(options: SignInOptions, { proof, twoFactor }: Parts): Route {
   return route({
     id: 'changePassword',
     method: 'POST',
@@ -85,14 +85,15 @@ function passwordRoute(options: SignInOptions, proof: Proof): Route {
     scope: 'person',
     tag: personTag,
     summary: 'Change the password of the person',
-    description: 'Ends all other sessions of the person. Tokens stay valid, since they belong to accounts.',
+    description:
+      'Takes a code if two-factor authentication is on. Ends all other sessions of the person. Tokens stay valid, since they belong to accounts.',
     body: PasswordChange,
     reply: { 204: null },
-    errors: proofErrors,
+    errors: [...proofErrors, peopleProblems.wrong_code],
     run: async ({ signedIn, body, report }) => {
-      const { current_password: current, new_password: chosen } = body
+      const { current_password: current, new_password: chosen, code } = body
       const person = await proof.require(signedIn, current, 'current_password')
-      await changePassword(options, { person, sessionId: signedIn.sessionId, chosen })
+      await changePassword({ ...options, twoFactor }, signedIn, { person, code, chosen })
       report({ event: 'password_changed', objectId: signedIn.personId })
     },
   })

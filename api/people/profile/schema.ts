@@ -22,6 +22,7 @@ export const PasswordChange = Type.Object(
   {
     current_password: Type.Optional(password('The current password; required if the person has one')),
     new_password: NewPassword,
+    code: OwnCode,
   },
-  { title: 'PasswordChange', description: 'The current and the new password' },
+  { title: 'PasswordChange', description: 'The new password, with proof of identity' },
 )

@@ -5,21 +5,25 @@ import { berth, queryClient } from '../client.ts'
 import { TextField } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import { Card } from '../ui/page.tsx'
-import { OwnPassword } from './own-password.tsx'
+import { OwnProof, useProof } from './own-proof.tsx'
 import { useSecurityText } from './security-text.ts'
 
 export function PasswordCard({ person }: { person: Person }) {
   const t = useSecurityText()
-  const [current, setCurrent] = useState('')
+  const proof = useProof(person)
   const [next, setNext] = useState('')
   const change = useMutation({
-    mutationFn: () =>
-      berth.person.changePassword({
+    mutationFn: () => {
+      const { password, ...code } = proof.given
+      return berth.person.changePassword({
         new_password: next,
-        ...(person.has_password ? { current_password: current } : {}),
-      }),
+        ...(password === undefined ? {} : { current_password: password }),
+        ...code,
+      })
+    },
     onSuccess: () => {
-      setCurrent('')
+      proof.setPassword('')
+      proof.setCode('')
       setNext('')
       return queryClient.invalidateQueries({ queryKey: ['session'] })
     },
@@ -30,10 +34,10 @@ export function PasswordCard({ person }: { person: Person }) {
         <Form
           submit={person.has_password ? t.changePassword : t.choose}
           mutation={change}
-          isReady={next !== '' && (current !== '' || !person.has_password)}
+          isReady={next !== '' && proof.isReady}
           onSubmit={() => change.mutate()}
         >
-          <OwnPassword person={person} value={current} onChange={setCurrent} />
+          <OwnProof person={person} proof={proof} />
           <TextField
             label={t.newPassword}
             type="password"

@@ -84,7 +84,7 @@ test('a ticket is for one purpose and ten minutes, ends with a new password, and
   forged[forged.length - 1] = (forged.at(-1) ?? 0) ^ 1
   expect(await use(forged.toString('base64'))).toEqual(invalid)
   for (const nonsense of ['x', ann.cookie(), 'e30=']) expect(await use(nonsense)).toEqual(invalid)
-  const change = { current_password: PASSWORD, new_password: 'nine green lamps' }
+  const change = { current_password: PASSWORD, new_password: 'nine green lamps', code: code() }
   expect((await ann.call('POST', '/person/password', change)).status).toBe(204)
   expect(await use(ticket)).toEqual(invalid)
 })
@@ -244,4 +244,16 @@ test('used tickets are forgotten when they would not be valid anyway', async () 
   t.clock.advance(10 * 60_000)
   await t.app.retention.look()
   expect(await count()).toBe(0)
+})
+
+test('a stolen session with the password changes no password without the second factor', async () => {
+  const { ann, code, t } = await withTwoFactor()
+  const change = { current_password: PASSWORD, new_password: 'nine green lamps' }
+  const ask = async (more: object) =>
+    outcome(await ann.call('POST', '/person/password', { ...change, ...more }))
+  expect(await ask({})).toEqual([422, 'validation_failed'])
+  expect(await ask({ code: WRONG })).toEqual([403, 'wrong_code'])
+  expect((await openBrowser(t).call('POST', '/sign-in', entry)).status).toBe(200)
+  expect(await ask({ code: code() })).toEqual([204, undefined])
+  expect(outcome(await openBrowser(t).call('POST', '/sign-in', entry))).toEqual([401, 'sign_in_failed'])
 })
