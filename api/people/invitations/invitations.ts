@@ -218,15 +218,19 @@ function open(db: Queries, clock: Clock, accountId: string) {
   return standingInvitations(db, clock.now()).selectAll().where('account_id', '=', accountId)
 }
 
-/** Withdraws an invitation. @throws ApiError role_not_allowed, invitation_not_found if it was used meanwhile */
+/**
+ * Withdraws an invitation.
+ * @throws ApiError not_a_member, token_revoked, role_not_allowed, invitation_not_found if it was used meanwhile
+ */
 export function withdrawInvitation(
   db: Database,
   clock: Clock,
   actor: Actor,
   invitation: InvitationTable,
 ): Promise<void> {
-  requireRoleOver(actor, [invitation.role])
   return db.transaction().execute(async (tx) => {
+    await lockAccount(tx, actor.accountId)
+    requireRoleOver(await actorNow(tx, actor), [invitation.role])
     if (!(await removeRow(tx, clock, invitation))) throw notFound(peopleProblems.invitation_not_found)
   })
 }

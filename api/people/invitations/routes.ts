@@ -87,7 +87,7 @@ function withdrawRoute({ db, clock }: SignInOptions): Route {
     tag,
     summary: 'Withdraw an invitation',
     description:
-      'The link stops working. A person who has accepted it already is a member: remove the member instead.',
+      'The link stops working. A token that expires or is limited to addresses cannot withdraw. A person who has accepted it already is a member: remove the member instead.',
     params: { invitation_id: peopleProblems.invitation_not_found },
     load: async ({ actor, params }) =>
       found(

@@ -65,19 +65,23 @@ test('an invitation by a token lasts as long as the token is not revoked', async
   expect((await accept(t, await invite(t, t.callAs(made.token), EVE, 'viewer'))).status).toBe(200)
 })
 
-test('a token that expires or is limited to addresses invites nobody and changes no member', async () => {
+test('a token that expires or is limited to addresses invites nobody, withdraws nothing and changes no member', async () => {
   const { t, ann, path } = await invitedByBob()
   const limits = [{ expires_at: '2026-12-01T00:00:00Z' }, { cidrs: ['127.0.0.1/32'] }]
-  for (const limit of limits) {
+  for (const [at, limit] of limits.entries()) {
     const body = { name: 'ci', scopes: ['read', 'write'], ...limit }
     const { token } = (await ann.call('POST', '/account/tokens', body)).body
     const call = t.callAs(token)
     expect((await call('GET', '/account/members')).status).toBe(200)
     const refused = [403, 'role_not_allowed']
-    const order = { email: 'x@example.com', role: 'viewer' }
+    const order = { email: `x${at}@example.com`, role: 'viewer' }
     expect(codeOf(await call('POST', '/account/invitations', order))).toEqual(refused)
     expect(codeOf(await call('PATCH', path, { role: 'viewer' }))).toEqual(refused)
     expect(codeOf(await call('DELETE', path))).toEqual(refused)
+    const made = await ann.call('POST', '/account/invitations', order)
+    const open = `/account/invitations/${made.body.invitation_id}`
+    expect(codeOf(await call('DELETE', open))).toEqual(refused)
+    expect((await ann.call('DELETE', open)).status).toBe(204)
   }
 })
 
