@@ -1148,6 +1148,8 @@ export interface PasswordChange {
   current_password?: string | undefined
   /** The new password, 10 to 200 characters, and not a common one */
   new_password: string
+  /** A code of the app, or a recovery code; required if two-factor authentication is on */
+  code?: string | undefined
 }
 
 export interface PasswordProof {

@@ -64,10 +64,13 @@ const plan = {
 }
 const SIZE = ['cpu', 'ram_mb', 'disk_gb']
 const PRESET = ['preset_id', 'preset']
-/** One rule of a schema: fields that must exist, and rules of fields; other fields are not affected. */
+/**
+ * One rule of a schema: fields that must exist, and rules of fields; other fields are not affected. Generators of
+ * clients stumble over `true` in place of an empty schema.
+ */
 const fields = (required: readonly string[], rules: object = {}) => ({
   required,
-  properties: { ...Object.fromEntries(required.map((name) => [name, true])), ...rules },
+  properties: { ...Object.fromEntries(required.map((name) => [name, {}])), ...rules },
   additionalProperties: true,
 })
 const isPlan = (value: string) => fields(['plan_type'], { plan_type: { const: value } })

@@ -299,3 +299,13 @@ test('the page of the description asks for no icon that is not there', async () 
   const page = await app.http.inject({ method: 'GET', url: '/v1/docs/' })
   expect(page.body).toContain('<link rel="icon" href="data:,">')
 })
+
+test('no field has a boolean for a schema, which generators of clients take for an object', async () => {
+  const booleans: string[] = []
+  JSON.stringify(await served(), (name, value) => {
+    if (name === 'properties')
+      for (const [field, its] of Object.entries(value)) if (its === true) booleans.push(field)
+    return value
+  })
+  expect(booleans).toEqual([])
+})
