@@ -57,9 +57,10 @@ export function Menu({ label, icon = 'more', children, items }: MenuProps) {
     const leave = ({ target }: Event) => {
       if (target instanceof Node && !current.contains(target)) setIsOpen(false)
     }
-    // Its button has moved away from it, or may have.
-    const scroll = ({ target }: Event) => {
-      if (target instanceof Node && target.contains(current)) setIsOpen(false)
+    const { top } = button.getBoundingClientRect()
+    // The event of a scroll from just before the click arrives late, and moves nothing.
+    const scroll = () => {
+      if (button.getBoundingClientRect().top !== top) setIsOpen(false)
     }
     const resize = () => setIsOpen(false)
     document.addEventListener('pointerdown', leave)
