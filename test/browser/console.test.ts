@@ -94,11 +94,7 @@ test('somebody new signs up, adds a key, creates a server, looks at it, types in
   await status(page, 'Stopped').waitFor()
   await page.getByRole('link', { name: 'Settings' }).click()
   await resizeAndRebuild(page)
-  await button(page, 'Reset password').click()
-  await page.getByRole('link', { name: 'Events' }).click()
-  await page.getByText('Reset password').waitFor()
-  await status(page, 'Running').waitFor()
-  await page.getByRole('link', { name: 'Settings' }).click()
+  await resetPassword(page)
   await button(page, 'Delete server').click()
   const last = page.getByRole('dialog')
   expect(await last.getByRole('button', { name: 'Delete' }).isDisabled()).toBe(true)
@@ -107,6 +103,15 @@ test('somebody new signs up, adds a key, creates a server, looks at it, types in
   await page.getByText('No servers yet').waitFor()
   expect(wrong).toEqual([])
 })
+
+/** Resets the password of the running server on its page of settings, and comes back to it. */
+async function resetPassword(page: Page): Promise<void> {
+  await button(page, 'Reset password').click()
+  await page.getByRole('link', { name: 'Events' }).click()
+  await page.getByText('Reset password').waitFor()
+  await status(page, 'Running').waitFor()
+  await page.getByRole('link', { name: 'Settings' }).click()
+}
 
 /** Changes the plan and the system of the server web-1 on its page of settings. */
 async function resizeAndRebuild(page: Page): Promise<void> {
