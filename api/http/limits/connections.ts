@@ -5,6 +5,7 @@ import { BlockList, isIP, type Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Counts } from '../../concurrency.ts'
 import { ApiError, httpProblems } from '../contract/problem.ts'
+import { FairConnections } from './fair-connections.ts'
 import { networkOf } from './rate-limit.ts'
 
 /** Time limits of a connection, in milliseconds. */
@@ -36,28 +37,32 @@ const TINY_CHUNK = 32
  * Limits the number of connections, in all and for each address (IPv6: each /64), and the number of tiny pieces in a
  * body. Trusted proxies serve many clients and have no limit.
  * @param trusted their ranges
+ * @param most the connections in all
  */
 export function boundConnections(
   server: Server,
   trusted: readonly string[],
   refuse: (socket: Socket) => void,
+  most = Math.min(MAX, Math.floor(openFilesLimit() / 2)),
 ): void {
   const proxies = blockListOf(trusted)
-  const most = Math.min(MAX, Math.floor(openFilesLimit() / 2))
   const open = new Counts()
+  const strangers = new FairConnections()
   let total = 0
   server.prependListener('connection', (socket: Socket) => {
     const address = socket.remoteAddress ?? ''
     const isTrusted = proxies.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
     const network = networkOf(address)
     const room = isTrusted || isLocal(network) ? most : most - KEPT_BACK
-    if (total >= room || (!isTrusted && open.get(network) >= MAX_OF_ADDRESS)) return void socket.destroy()
+    if (!isTrusted && open.get(network) >= MAX_OF_ADDRESS) return void socket.destroy()
+    if (total >= room && (isTrusted || !strangers.makeRoom(address))) return void socket.destroy()
     total += 1
     open.add(network, 1)
     socket.once('close', () => {
       total -= 1
       open.add(network, -1)
     })
+    if (!isTrusted) strangers.add(socket, address)
   })
   // This happens before any of the body is read from the socket.
   server.prependListener('request', (request: IncomingMessage) => boundChunks(request, refuse))

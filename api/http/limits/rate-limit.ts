@@ -96,6 +96,11 @@ export function siteOf(address: string): string | null {
   return networkOf(address).includes(':') ? firstGroups(address, 3) : null
 }
 
+/** The /24 of an IPv4 address or the /48 of an IPv6 one: who has one address of it often has others. */
+export function widestOf(address: string): string {
+  return siteOf(address) ?? networkOf(address).split('.').slice(0, 3).join('.')
+}
+
 /** @param count the number of 16-bit groups of an IPv6 address that count */
 function firstGroups(address: string, count: number): string {
   const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1]
