@@ -16,6 +16,7 @@ import { people } from './people/feature.ts'
 import { ports } from './ports/feature.ts'
 import { servers } from './servers/feature.ts'
 import { snapshots } from './snapshots/feature.ts'
+import { volumes } from './volumes/feature.ts'
 import { webhooks } from './webhooks/feature.ts'
 
 const idempotency = feature({
@@ -39,6 +40,7 @@ export const features = [
   ports,
   addresses,
   networks,
+  volumes,
   firewalls,
   snapshots,
   operations,

@@ -14,6 +14,7 @@ import { type Call, caller, type Fetch, type Settings } from './request.ts'
 import { type Sleep, sleep } from './retries.ts'
 import { servers } from './servers.ts'
 import { snapshots } from './snapshots.ts'
+import { volumes } from './volumes.ts'
 import { webhooks } from './webhooks.ts'
 
 export interface BerthOptions {
@@ -60,6 +61,7 @@ export class Berth {
   readonly ports: ReturnType<typeof ports>
   readonly addresses: ReturnType<typeof addresses>
   readonly networks: ReturnType<typeof networks>
+  readonly volumes: ReturnType<typeof volumes>
   readonly firewalls: ReturnType<typeof firewalls>
   readonly snapshots: ReturnType<typeof snapshots>
   readonly operations: ReturnType<typeof operations>
@@ -96,6 +98,7 @@ export class Berth {
     this.ports = ports(call)
     this.addresses = addresses(call)
     this.networks = networks(call)
+    this.volumes = volumes(call)
     this.firewalls = firewalls(call)
     this.snapshots = snapshots(call)
     this.operations = operations(call)

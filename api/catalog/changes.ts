@@ -94,6 +94,7 @@ function amounts({ presets }: Catalog, from: Prices, to: Prices): Change[] {
     { name: 'ram_gb', from: from.ramGb, to: to.ramGb },
     { name: 'disk_gb', from: from.diskGb, to: to.diskGb },
     { name: 'ipv4', from: from.ipv4, to: to.ipv4 },
+    { name: 'volume_gb', from: from.volumeGb, to: to.volumeGb },
     { name: 'traffic_tb', from: from.trafficTb, to: to.trafficTb },
     ...presets.map((preset) => ({
       name: preset.slug,

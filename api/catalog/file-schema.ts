@@ -93,6 +93,8 @@ export const CatalogFile = Type.Object({
       ipv4_month_rub: Type.Optional(Amount),
       // The price of a GB of a snapshot (default: free).
       snapshot_gb_month_rub: Type.Optional(Amount),
+      // The price of a GB of a volume (default: the price of a GB of disk).
+      volume_gb_month_rub: Type.Optional(Amount),
       // The price of a TB sent beyond the traffic of a plan (default: free).
       traffic_tb_rub: Type.Optional(Amount),
       // Presets with a price of their own; the others cost as much as their parts.

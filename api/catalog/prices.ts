@@ -10,6 +10,8 @@ export interface Prices {
   ipv4: number
   /** A GB of a snapshot. */
   snapshotGb: number
+  /** A GB of a volume. */
+  volumeGb: number
   /** A TB sent beyond the traffic of a plan. */
   trafficTb: number
   /** Prices of presets that have their own, by slug; the others cost the sum of their parts. */
@@ -106,6 +108,7 @@ function faultsOf(entry: PriceEntry, all: readonly PriceEntry[], presetSlugs: re
     ['disk_gb_month_rub', prices.diskGb, ABSURD_PART],
     ['ipv4_month_rub', prices.ipv4, ABSURD_PART],
     ['snapshot_gb_month_rub', prices.snapshotGb, ABSURD_PART],
+    ['volume_gb_month_rub', prices.volumeGb, ABSURD_PART],
     ['traffic_tb_rub', prices.trafficTb, ABSURD_PART],
     ...[...prices.presets].map(([slug, sum]) => [slug, sum, ABSURD_PRESET] as const),
   ] as const
@@ -116,8 +119,17 @@ function faultsOf(entry: PriceEntry, all: readonly PriceEntry[], presetSlugs: re
 }
 
 /** The amounts as a text, to compare them. */
-export function sumsOf({ cpu, ramGb, diskGb, ipv4, snapshotGb, trafficTb, presets }: Prices): string {
-  return JSON.stringify([cpu, ramGb, diskGb, ipv4, snapshotGb, trafficTb, [...presets].sort()])
+export function sumsOf({
+  cpu,
+  ramGb,
+  diskGb,
+  ipv4,
+  snapshotGb,
+  volumeGb,
+  trafficTb,
+  presets,
+}: Prices): string {
+  return JSON.stringify([cpu, ramGb, diskGb, ipv4, snapshotGb, volumeGb, trafficTb, [...presets].sort()])
 }
 
 function isSameDay(a: PriceEntry, b: PriceEntry): boolean {

@@ -6,7 +6,7 @@ import { type Route, route } from '../http/contract/route.ts'
 import type { Capacity as CapacityService } from './capacity.ts'
 import { type Catalog, type Zone as CatalogZone, findZone, onSale, unknownZone } from './file.ts'
 import { notOffered, sizeOf } from './plans.ts'
-import { pricesAt } from './prices.ts'
+import { pricesAt, zonePricesAt } from './prices.ts'
 import { fits, roomIn } from './room.ts'
 import { Capacity, CapacityFilter, Limits, Preset, Template, Zone, ZoneAndCpu } from './schema.ts'
 import { capacityView, limitsView, presetView, templateView, zoneView } from './view.ts'
@@ -28,7 +28,7 @@ export function catalogRoutes(options: CatalogOptions): Route[] {
   return [...offerRoutes(options), presetsRoute(options), limitsRoute(options), capacityRoute(options)]
 }
 
-function offerRoutes({ db, catalog, capacity }: CatalogOptions): Route[] {
+function offerRoutes({ db, clock, catalog, capacity }: CatalogOptions): Route[] {
   return [
     route({
       id: 'listZones',
@@ -46,7 +46,8 @@ function offerRoutes({ db, catalog, capacity }: CatalogOptions): Route[] {
         const zones = await Promise.all(
           onSale(catalog).zones.map(async (zone) => {
             const isAvailable = rows.some((row) => row.zone_slug === zone.zone_slug && row.is_available)
-            return zoneView(zone, await capacity.abilities(zone), isAvailable)
+            const prices = zonePricesAt(catalog.prices, zone, clock.now())
+            return zoneView(zone, await capacity.abilities(zone), isAvailable, prices)
           }),
         )
         return cached(setHeader, CACHE_A_MINUTE, zones)

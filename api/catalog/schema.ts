@@ -10,7 +10,7 @@ export const CpuTypeName = Type.Enum([...cpuTypes], {
 
 const FeatureName = Type.Enum([...features], {
   description:
-    'A feature of a zone: `public_ipv4` and `public_ipv6`, public addresses of servers; `published_ports`, ports of the host that lead to a server; `private_networks`, networks between servers; `firewalls`, rules for connections; `console`, a serial console; `snapshots`, copies of disks; `reset_password`, a new password for a running server',
+    'A feature of a zone: `public_ipv4` and `public_ipv6`, public addresses of servers; `published_ports`, ports of the host that lead to a server; `private_networks`, networks between servers; `firewalls`, rules for connections; `console`, a serial console; `snapshots`, copies of disks; `reset_password`, a new password for a running server; `volumes`, disks that can be moved between servers',
 })
 
 export const ZoneSlug = Type.String({
@@ -96,6 +96,9 @@ export const Zone = Type.Object(
     }),
     features: Type.Array(FeatureName, {
       description: 'Features of its servers; using any other returns 409 `not_supported`',
+    }),
+    volume_gb_month_rub: nullable(money('Price of a GB of a volume per month of 730 hours', '6.00'), {
+      description: 'Price of a GB of a volume per month of 730 hours; null if the zone has no volumes',
     }),
     is_available: Type.Boolean({ description: 'Whether a server can be created here now' }),
   },

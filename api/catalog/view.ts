@@ -17,6 +17,7 @@ export function zoneView(
   zone: CatalogZone,
   { cpuTypes, features }: { cpuTypes: CpuType[]; features: readonly Feature[] },
   isAvailable: boolean,
+  prices: Prices | null,
 ): Zone {
   return {
     zone_slug: zone.zone_slug,
@@ -26,6 +27,7 @@ export function zoneView(
     cpu_types: cpuTypes,
     server_type: moduleOf(zone).kind,
     features: [...features],
+    volume_gb_month_rub: features.includes('volumes') && prices ? formatMoney(prices.volumeGb) : null,
     is_available: isAvailable,
   }
 }

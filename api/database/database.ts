@@ -50,6 +50,7 @@ import * as standing from './migrations/0040-standing.ts'
 import * as endedPorts from './migrations/0041-ended-ports.ts'
 import * as operatorTokens from './migrations/0042-operator-tokens.ts'
 import * as snapshots from './migrations/0043-snapshots.ts'
+import * as volumes from './migrations/0044-volumes.ts'
 import { PostgresConnection, Unchanged, Unreachable } from './postgres-connection.ts'
 import type { Schema } from './schema.ts'
 
@@ -105,6 +106,7 @@ export const migrations: Record<string, Migration> = {
   '0041-ended-ports': endedPorts,
   '0042-operator-tokens': operatorTokens,
   '0043-snapshots': snapshots,
+  '0044-volumes': volumes,
 }
 
 /**

@@ -10,6 +10,7 @@ import {
 } from './driver.ts'
 import { isHashOf } from './guest/crypt.ts'
 import type { ImageSpec } from './images.ts'
+import { volumeTests } from './volume-suite.ts'
 
 /** A driver under test, and the changes that the suite makes to its world from outside. */
 export interface DriverWorld {
@@ -260,6 +261,8 @@ export function driverSuite(name: string, makeWorld: () => Promise<DriverWorld>)
       await world.until('a slot is free', async () => (await world.driver.start('greedy-last')) === 'started')
       for (const id of [...ids, 'greedy-last', 'modest']) await world.driver.destroy(id)
     })
+
+    volumeTests(() => world, made)
 
     test('a disk that is created from a snapshot has the data of that moment', async (t) => {
       if (!(await hasSnapshots())) t.skip('there are no snapshots here')

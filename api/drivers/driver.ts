@@ -5,6 +5,7 @@
  */
 
 import type { ImageSpec, ImageState } from './images.ts'
+import type { VolumeDriver } from './volumes.ts'
 
 export const cpuTypes = ['amd', 'intel'] as const
 export type CpuType = (typeof cpuTypes)[number]
@@ -19,6 +20,7 @@ export const features = [
   'console',
   'snapshots',
   'reset_password',
+  'volumes',
 ] as const
 export type Feature = (typeof features)[number]
 
@@ -238,7 +240,7 @@ export interface Printed {
   skipped: number
 }
 
-export interface Driver {
+export interface Driver extends VolumeDriver {
   host(): Promise<HostFacts>
 
   /**
@@ -272,7 +274,8 @@ export interface Driver {
   powerOff(serverId: string): Promise<void>
 
   /**
-   * Turns the machine off and removes everything: processes, files and ports. It may be absent already.
+   * Turns the machine off and removes everything: processes, files and ports. It may be absent already. Its volumes are
+   * detached, and stay.
    * @param olderThan a disk's name: a machine with this disk or a newer one is left as it is. So a command that was
    *   delayed cannot remove a disk that was created after it was sent.
    */
@@ -370,6 +373,19 @@ export class DriverError extends Error {
     super(message, options)
     this.code = code
   }
+}
+
+/** A driver without volumes. */
+export abstract class WithoutVolumes implements VolumeDriver {
+  volume = refuseVolumes
+  attachVolume = refuseVolumes
+  async detachVolume(): Promise<void> {}
+  async removeVolume(): Promise<void> {}
+  listVolumes = async (): Promise<Map<string, string | null>> => new Map()
+}
+
+const refuseVolumes = async (): Promise<never> => {
+  throw new DriverError('unsupported', 'This driver has no volumes.')
 }
 
 /**

@@ -83,6 +83,11 @@ export class ClosedDriver implements Driver {
   readonly setPassword = this.#refuse
   readonly setAddress = this.#refuse
   readonly openConsole = this.#refuse
+  readonly volume = this.#refuse
+  readonly attachVolume = this.#refuse
+  readonly detachVolume = this.#refuse
+  readonly removeVolume = this.#refuse
+  readonly listVolumes = this.#refuse
 
   watch(): void {}
 

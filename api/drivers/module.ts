@@ -138,6 +138,8 @@ export interface DriverModule<Name extends string, Own extends TProperties, OfTe
   listensAt(zone: ZoneOf<Own>): string | null
   /** The addresses of a server. @param number its number, of addresses.ts */
   addresses(zone: ZoneOf<Own>, number: number): OwnAddresses
+  /** The path at which a guest finds an attached volume. */
+  volumePath(volumeId: string): string
   /** @throws DriverError unavailable, or unsafe; with what to do */
   open(place: DriverPlace<ZoneOf<Own>>): Promise<{ driver: Driver; images: HostImages | null }>
   /** Looks at its walls without opening it, also while it is open elsewhere. */

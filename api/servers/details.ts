@@ -4,7 +4,7 @@ import { projectView } from '../accounts/view.ts'
 import type { Capacity } from '../catalog/capacity.ts'
 import { findTemplate, findZone } from '../catalog/file.ts'
 import { sizeOf } from '../catalog/plans.ts'
-import { pricesAt } from '../catalog/prices.ts'
+import { pricesAt, zonePricesAt } from '../catalog/prices.ts'
 import { fits, roomIn } from '../catalog/room.ts'
 import { presetView, templateView, zoneView } from '../catalog/view.ts'
 import type { Clock } from '../clock.ts'
@@ -78,7 +78,14 @@ async function offers({ db, clock, catalog, capacity }: DetailsOptions, server: 
   const isZoneAvailable = rows.some((row) => row.zone_slug === server.zone_slug && row.is_available)
   const room = roomIn(rows, server.zone_slug, server.cpu_type)
   return {
-    zone: zone ? zoneView(zone, await capacity.abilities(zone), isZoneAvailable) : null,
+    zone: zone
+      ? zoneView(
+          zone,
+          await capacity.abilities(zone),
+          isZoneAvailable,
+          zonePricesAt(catalog.prices, zone, clock.now()),
+        )
+      : null,
     template: template ? templateView(template) : null,
     preset: preset && prices ? presetView(preset, prices, fits(room, sizeOf(preset))) : null,
   }

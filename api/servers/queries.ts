@@ -3,6 +3,7 @@ import { billedAddresses } from '../addresses/queries.ts'
 import type { BilledItem } from '../billing/rates.ts'
 import type { Queries } from '../database/database.ts'
 import { billedSnapshots } from '../snapshots/queries.ts'
+import { billedVolumes } from '../volumes/queries.ts'
 import { poweredStatuses, watchedIn } from './states.ts'
 import type { ServerTable } from './tables.ts'
 
@@ -16,8 +17,8 @@ export function allServers(db: Queries) {
 }
 
 /**
- * Items that may be billed, including deleted ones: servers, and public addresses and snapshots in the project of their
- * server.
+ * Items that may be billed, including deleted ones: servers, and public addresses, snapshots and volumes in the project
+ * of their server.
  */
 export function billedItems(db: Queries) {
   const projects = (within: Queries) => within.selectFrom('servers').select(['server_id', 'project_id'])
@@ -26,6 +27,7 @@ export function billedItems(db: Queries) {
     .select(['server_id as item_id', 'name', 'project_id', isGone.as('is_gone')])
     .unionAll(billedAddresses(db, projects))
     .unionAll(billedSnapshots(db, (within) => projects(within).where('deleted_at', 'is', null)))
+    .unionAll(billedVolumes(db, projects))
 }
 
 /** A server as rates and meters know it. */

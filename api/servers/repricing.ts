@@ -5,6 +5,7 @@ import { type Plan, resolvePlan } from '../catalog/plans.ts'
 import type { PriceEntry } from '../catalog/prices.ts'
 import { changeEach, type Database, type Queries } from '../database/database.ts'
 import { repriceSnapshots } from '../snapshots/billing.ts'
+import { repriceVolumes } from '../volumes/repricing.ts'
 import { planColumns } from './plan-columns.ts'
 import { billedServer } from './queries.ts'
 import { isFree } from './states.ts'
@@ -12,8 +13,8 @@ import { lockServer, pricedBefore, updateServer } from './store.ts'
 import type { ServerTable } from './tables.ts'
 
 /**
- * Moves existing servers, public addresses and snapshots to prices with an `existing_from`, from that time on. This
- * also works if the service was down at that time, but never changes hours that were charged already.
+ * Moves existing servers, public addresses, snapshots and volumes to prices with an `existing_from`, from that time on.
+ * This also works if the service was down at that time, but never changes hours that were charged already.
  */
 export async function reprice(db: Database, catalog: Catalog, now: number): Promise<void> {
   const due = catalog.prices.flatMap((entry) =>
@@ -27,6 +28,7 @@ export async function reprice(db: Database, catalog: Catalog, now: number): Prom
     if (zone?.cpu_types[0] !== entry.cpuType) continue
     await repriceAddresses(db, catalog, zone, { from: entry.from, at, now })
     await repriceSnapshots(db, catalog, zone, { from: entry.from, at, now })
+    await repriceVolumes(db, catalog, zone, { from: entry.from, at, now })
   }
 }
 

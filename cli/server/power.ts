@@ -97,6 +97,10 @@ const outcomes: Record<Operation['type'], string> = {
   delete: 'is deleted',
   attach_network: 'is attached',
   detach_network: 'is detached',
+  attach_volume: 'has the volume',
+  detach_volume: 'is without the volume',
+  resize_volume: 'has the grown volume',
+  delete_volume: 'is without the volume',
 }
 
 /** Waits for an operation and prints its result, or shows it without waiting. */

@@ -88,6 +88,7 @@ const TABLES = {
   operations: 'operation_id',
   webhooks: 'webhook_id',
   networks: 'network_id',
+  volumes: 'volume_id',
   firewalls: 'firewall_id',
   invitations: 'invitation_id',
 } as const
@@ -124,6 +125,7 @@ function madeBy({ status, text }: Answer): string[] {
     webhook_id,
     port_id,
     network_id,
+    volume_id,
     firewall_id,
     invitation_id,
     event_id,
@@ -131,11 +133,14 @@ function madeBy({ status, text }: Answer): string[] {
   } = body
   // The test of a webhook makes an event, like everything else; a ticket for a console is in no table.
   if (event_id !== undefined || ticket !== undefined) return []
-  if (status === 202) return [server_id, operation_id ?? current_operation?.operation_id]
+  // Operations on volumes may concern no server.
+  if (status === 202)
+    return [server_id, operation_id ?? current_operation?.operation_id].filter((id) => id !== null)
   return [
     invitation_id ??
       firewall_id ??
       network_id ??
+      volume_id ??
       port_id ??
       webhook_id ??
       ssh_key_id ??

@@ -12,6 +12,7 @@ import {
   type Measurement,
   type PrivateCard,
   type ServerNetwork,
+  WithoutVolumes,
 } from '../driver.ts'
 import { addressScript } from '../guest/card-address.ts'
 import { hashPassword } from '../guest/crypt.ts'
@@ -68,7 +69,7 @@ interface Settings extends Required<IncusOptions> {
 }
 
 /** Runs containers of Incus or LXD, on one machine or on a cluster. Opened by openIncus. */
-export class IncusDriver implements Driver {
+export class IncusDriver extends WithoutVolumes implements Driver {
   readonly #settings: Settings
   readonly #client: IncusClient
   readonly #operations: Operations
@@ -84,6 +85,7 @@ export class IncusDriver implements Driver {
   readonly #timer: NodeJS.Timeout
 
   constructor(settings: Settings) {
+    super()
     const { client, zone, address, log, server } = settings
     const { project, group, storage_pool: storagePool } = zone
     this.#settings = settings

@@ -1,6 +1,7 @@
 import { addressesOf } from '../addresses.ts'
 import { DriverError } from '../driver.ts'
 import type { DriverModule } from '../module.ts'
+import { volumeDevice } from '../volumes.ts'
 import { ROUTED_GATEWAY } from './cards.ts'
 import { featuresOf, incusImages, withDefaults, zoneFaults, zoneFields } from './zone.ts'
 
@@ -16,6 +17,7 @@ export const incus: DriverModule<'incus', typeof zoneFields, typeof incusImages.
   zoneFields,
   zoneFaults,
   features: (zone) => (zone.incus ? featuresOf(zone.incus) : []),
+  volumePath: volumeDevice,
   listensAt: (zone) => zone.incus?.listen ?? null,
   // Routed cards have one address, and a gateway that is the same for all.
   addresses: (zone, number) => ({

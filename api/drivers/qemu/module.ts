@@ -3,6 +3,7 @@ import path from 'node:path'
 import { ownAddresses } from '../addresses.ts'
 import { type DiskImageFields, diskImages } from '../disk-images.ts'
 import type { DriverModule } from '../module.ts'
+import { volumeDevice } from '../volumes.ts'
 import { LocalImages } from './images/store.ts'
 
 /** Virtual machines: a QEMU process each, on this host. */
@@ -18,6 +19,7 @@ export const qemu: DriverModule<'qemu', Record<never, never>, DiskImageFields> =
   zoneFaults: () => [],
   features: () => [],
   listensAt: () => null,
+  volumePath: volumeDevice,
   addresses: (_, number) => ownAddresses(number),
   open: async ({ dataDir, accel, address, sshPorts: ports, pools, log }) => {
     const tell = (line: string, level: 'info' | 'warn' = 'info') => log[level]({}, line)

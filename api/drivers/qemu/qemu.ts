@@ -18,6 +18,7 @@ import {
   type PublicPools,
   type ServerNetwork,
   type SnapshotState,
+  WithoutVolumes,
 } from '../driver.ts'
 import { Readiness } from '../guest/readiness.ts'
 import type { ImageSpec, ImageState } from '../images.ts'
@@ -113,10 +114,9 @@ interface Settings extends Omit<Context, 'changed' | 'kernelRuns'> {
 }
 
 /** Runs each machine as a QEMU process on this host. Create it with openQemu. */
-export class QemuDriver implements Driver {
+export class QemuDriver extends WithoutVolumes implements Driver {
   readonly #settings: Settings
   readonly #context: Context
-  readonly #images: ImageStore
   readonly #readiness: Readiness
   readonly #consoles: SerialConsoles
   readonly #machines = new Map<string, Machine>()
@@ -129,8 +129,8 @@ export class QemuDriver implements Driver {
   readonly #timer: NodeJS.Timeout
 
   constructor(settings: Settings) {
+    super()
     this.#settings = settings
-    this.#images = settings.images
     this.#booting = new BootingMachines(settings.clock)
     this.#hints = new Hints((serverId) => this.#lookAt(serverId))
     this.#context = {
@@ -187,7 +187,7 @@ export class QemuDriver implements Driver {
   }
 
   image(image: ImageSpec, { isWanted } = { isWanted: true }): Promise<ImageState> {
-    return isWanted ? this.#images.ensure(image) : this.#images.state(image)
+    return isWanted ? this.#settings.images.ensure(image) : this.#settings.images.state(image)
   }
 
   async define(spec: MachineSpec): Promise<void> {
@@ -337,7 +337,7 @@ export class QemuDriver implements Driver {
     await this.#context.guests?.close()
     await this.#context.cgroups.close()
     this.#context.layout.close()
-    await this.#images.close()
+    await this.#settings.images.close()
   }
 
   #machine(serverId: string): Machine {
@@ -387,7 +387,7 @@ export class QemuDriver implements Driver {
   /** @throws DriverError not_found, image_not_ready */
   async #readyImage(image: ImageSpec | null): Promise<StoredImage> {
     if (!image) throw new DriverError('not_found', 'The machine has no disk, and no image for one')
-    const ready = await this.#images.ready(image)
+    const ready = await this.#settings.images.ready(image)
     if (!ready) throw new DriverError('image_not_ready', 'The image is not ready yet')
     return ready
   }

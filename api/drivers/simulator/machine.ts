@@ -31,6 +31,10 @@ export type Method =
   | 'setPassword'
   | 'setAddress'
   | 'openConsole'
+  | 'volume'
+  | 'attachVolume'
+  | 'detachVolume'
+  | 'removeVolume'
 
 /** A simulated machine, as it is stored. */
 export interface Machine {
@@ -114,11 +118,19 @@ export function newDisk(spec: Machine['spec'], from?: Machine): Pick<Machine, 'd
   }
 }
 
+/** Volumes stand in the installation's store beside the machines, under names that no server has. */
+export const VOLUME_PREFIX = 'volume '
+export const isVolume = (name: string) => name.startsWith(VOLUME_PREFIX)
+
 /** The machines that a store of the installation holds. */
 export function machinesIn(shared: SharedStore): MachineStore {
   return {
     load: async (serverIds) =>
-      new Map([...(await shared.load(serverIds))].map(([id, text]) => [id, parsed(text)])),
+      new Map(
+        [...(await shared.load(serverIds))].flatMap(([id, text]) =>
+          isVolume(id) ? [] : [[id, parsed(text)] as const],
+        ),
+      ),
     change: (serverId, change) =>
       shared.change(serverId, (text) => {
         const after = change(text === undefined ? undefined : parsed(text))

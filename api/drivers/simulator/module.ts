@@ -4,7 +4,9 @@ import { writeDurably } from '../../files.ts'
 import { ownAddresses } from '../addresses.ts'
 import { type DiskImageFields, diskImages } from '../disk-images.ts'
 import type { DriverModule } from '../module.ts'
+import { volumeDevice } from '../volumes.ts'
 import { machinesIn } from './machine.ts'
+import { volumesIn, volumesOf } from './volumes.ts'
 
 /** Delays of simulated servers: long enough to see an operation go by, short enough not to wait. */
 const DELAYS = { imageMs: 2_000, copyMs: 3_000, bootMs: 3_000, shutdownMs: 1_500 }
@@ -23,9 +25,12 @@ export const simulator: DriverModule<'simulator', Record<never, never>, DiskImag
   features: () => [],
   listensAt: () => null,
   addresses: (_, number) => ownAddresses(number),
+  volumePath: volumeDevice,
   open: async ({ dataDir, clock, shared }) => {
     const { Simulator } = await import('./simulator.ts')
-    const place = shared ? { shared: machinesIn(shared) } : { storage: fileIn(dataDir) }
+    const place = shared
+      ? { shared: machinesIn(shared), volumes: volumesIn(shared) }
+      : { storage: fileIn(dataDir), volumes: volumesOf(fileIn(dataDir, 'simulated-volumes.json')) }
     return { driver: new Simulator({ clock, ...DELAYS, ...place }), images: null }
   },
   examine: async ({ isChosen, isHeld, obstacle }) => {
@@ -45,10 +50,10 @@ export const simulator: DriverModule<'simulator', Record<never, never>, DiskImag
 }
 
 /** Simulated machines outlive the process in a file, as real ones outlive it as processes. */
-function fileIn(dataDir: string) {
-  const file = path.join(dataDir, 'simulator.json')
+function fileIn(dataDir: string, name = 'simulator.json') {
+  const file = path.join(dataDir, name)
   return {
     load: () => (existsSync(file) ? readFileSync(file, 'utf8') : null),
-    save: (machines: string) => writeDurably(file, machines),
+    save: (text: string) => writeDurably(file, text),
   }
 }

@@ -3,11 +3,13 @@ import { ManualClock } from '../../../test/harness/clock.ts'
 import { PLAIN_NETWORK } from '../driver.ts'
 import { type DriverWorld, driverSuite } from '../driver-suite.ts'
 import { Simulator } from './simulator.ts'
+import { volumesOf } from './volumes.ts'
 
 const BOOT_SLOTS = 2
 
 /** The simulator's world: machines that outlive it in a string, and a clock that is turned while one waits. */
 class SimulatedWorld implements DriverWorld {
+  readonly #volumes = volumesOf()
   readonly #clock = new ManualClock()
   #kept: string | null = null
   driver = this.#open()
@@ -80,7 +82,13 @@ class SimulatedWorld implements DriverWorld {
     }
     const storage = { load: () => this.#kept, save }
     const delays = { imageMs: 1_000, copyMs: 1_000, bootMs: 5_000, shutdownMs: 2_000 }
-    return new Simulator({ clock: this.#clock, ...delays, bootSlots: BOOT_SLOTS, storage })
+    return new Simulator({
+      clock: this.#clock,
+      ...delays,
+      bootSlots: BOOT_SLOTS,
+      storage,
+      volumes: this.#volumes,
+    })
   }
 }
 

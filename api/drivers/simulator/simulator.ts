@@ -26,7 +26,6 @@ import {
   hostKeyOf,
   known,
   type Machine,
-  type Method,
   newDisk,
   stateOf,
   withAddress,
@@ -35,6 +34,7 @@ import {
 import { type MachinePlace, Machines } from './machines.ts'
 import { SimulatedShell } from './shell.ts'
 import { simulatedUse } from './use.ts'
+import { SimulatedVolumes, type VolumeStore } from './volumes.ts'
 
 /** The behaviour of the simulated world. All times are in milliseconds; 0 is immediately. */
 export interface SimulatorOptions extends MachinePlace {
@@ -51,6 +51,8 @@ export interface SimulatorOptions extends MachinePlace {
   hasFixedPorts?: boolean
   /** The number of machines that may boot at the same time. */
   bootSlots?: number
+  /** The place where volumes are kept (default: memory only). */
+  volumes?: VolumeStore
 }
 
 /** The share of a boot that passes before the guest's kernel runs. */
@@ -60,19 +62,21 @@ const LOADER_SHARE = 0.4
  * Runs machines that exist in memory only: for tests, for building clients, and for hosts without QEMU. It behaves as
  * driver.ts promises; the same suite runs against it, QEMU and Incus.
  */
-export class Simulator implements Driver {
-  readonly #options: Required<Omit<SimulatorOptions, keyof MachinePlace | 'host' | 'hasFixedPorts'>> &
+export class Simulator extends SimulatedVolumes implements Driver {
+  readonly #options: Required<
+    Omit<SimulatorOptions, keyof MachinePlace | 'host' | 'hasFixedPorts' | 'volumes'>
+  > &
     Pick<SimulatorOptions, 'host' | 'hasFixedPorts'>
   readonly #machines: Machines
   readonly #images = new Map<string, number>()
   readonly #listeners: ((serverId: string) => void)[] = []
-  readonly #failures = new Map<Method, Error[]>()
   /** The shells of machines whose console was opened since they started. */
   readonly #shells = new Map<string, SimulatedShell>()
   /** Guests that ignore the power button. */
   readonly #deaf = new Set<string>()
 
   constructor(options: SimulatorOptions) {
+    super(options.volumes)
     this.#options = {
       imageMs: 0,
       copyMs: 0,
@@ -85,12 +89,12 @@ export class Simulator implements Driver {
   }
 
   async host(): Promise<HostFacts> {
-    this.#failIfTold('host')
+    this.failIfTold('host')
     return { ...HOST, ...this.#options.host }
   }
 
   async image(image: ImageSpec, { isWanted } = { isWanted: true }): Promise<ImageState> {
-    this.#failIfTold('image')
+    this.failIfTold('image')
     const { clock, imageMs } = this.#options
     if (!isWanted && !this.#images.has(image.slug)) return { state: 'absent' }
     const startedAt = this.#images.get(image.slug) ?? clock.now()
@@ -101,7 +105,7 @@ export class Simulator implements Driver {
   }
 
   async define(spec: MachineSpec): Promise<void> {
-    this.#failIfTold('define')
+    this.failIfTold('define')
     const { password: _password, userData: _userData, ...kept } = spec
     const from = await this.#copyOf(spec)
     await this.#machines.change(spec.serverId, (machine) => {
@@ -118,7 +122,7 @@ export class Simulator implements Driver {
   }
 
   async start(serverId: string): Promise<'started' | 'queued'> {
-    this.#failIfTold('start')
+    this.failIfTold('start')
     let isQueued = false
     await this.#machines.change(serverId, (kept) => {
       const machine = known(kept)
@@ -134,7 +138,7 @@ export class Simulator implements Driver {
   }
 
   async shutdown(serverId: string): Promise<void> {
-    this.#failIfTold('shutdown')
+    this.failIfTold('shutdown')
     if (this.#deaf.has(serverId)) return
     const { clock, shutdownMs } = this.#options
     void clock.sleep(shutdownMs).then(() => this.#machines.find(serverId))
@@ -144,7 +148,7 @@ export class Simulator implements Driver {
   }
 
   async reset(serverId: string): Promise<void> {
-    this.#failIfTold('reset')
+    this.failIfTold('reset')
     await this.#machines.change(serverId, (kept) => {
       const machine = known(kept)
       if (!machine.isOn) throw new DriverError('not_found', 'The machine is off; there is nothing to reset.')
@@ -155,7 +159,7 @@ export class Simulator implements Driver {
   }
 
   async powerOff(serverId: string): Promise<void> {
-    this.#failIfTold('powerOff')
+    this.failIfTold('powerOff')
     await this.#machines.change(
       serverId,
       (machine) => machine && { ...machine, isOn: false, offAt: null, stopReason: null },
@@ -164,16 +168,17 @@ export class Simulator implements Driver {
   }
 
   async destroy(serverId: string, olderThan?: string): Promise<void> {
-    this.#failIfTold('destroy')
+    this.failIfTold('destroy')
     await this.#machines.change(serverId, (machine) => {
       if (machine && hasDisk(machine.spec.diskId, olderThan)) return machine
       this.#hangUp(serverId)
       return undefined
     })
+    if (!this.#machines.find(serverId)) await this.volumes.release(serverId)
   }
 
   async snapshot(serverId: string, snapshotId: string): Promise<SnapshotState> {
-    this.#failIfTold('snapshot')
+    this.failIfTold('snapshot')
     const { clock, copyMs } = this.#options
     await this.#machines.refresh([serverId])
     const id = copyId(snapshotId)
@@ -189,12 +194,12 @@ export class Simulator implements Driver {
   }
 
   async removeSnapshot(snapshotId: string): Promise<void> {
-    this.#failIfTold('removeSnapshot')
+    this.failIfTold('removeSnapshot')
     await this.#machines.change(copyId(snapshotId), () => undefined)
   }
 
   async listSnapshots(snapshotIds?: readonly string[]): ReturnType<Driver['listSnapshots']> {
-    this.#failIfTold('listSnapshots')
+    this.failIfTold('listSnapshots')
     await this.#machines.refresh(snapshotIds?.map(copyId))
     const wanted = snapshotIds && new Set(snapshotIds.map(copyId))
     const found = this.#machines.entries.flatMap(([id, machine]) => {
@@ -207,7 +212,7 @@ export class Simulator implements Driver {
   }
 
   async inspect(serverId: string): Promise<MachineState> {
-    this.#failIfTold('inspect')
+    this.failIfTold('inspect')
     await this.#machines.refresh([serverId])
     const state = stateOf(this.#machines.find(serverId))
     return state.power === 'running' && this.#options.hasFixedPorts
@@ -222,7 +227,7 @@ export class Simulator implements Driver {
   }
 
   async measure(serverIds: readonly string[]): Promise<Map<string, Measurement>> {
-    this.#failIfTold('measure')
+    this.failIfTold('measure')
     await this.#machines.refresh(serverIds)
     const now = this.#options.clock.now()
     const measurements = new Map<string, Measurement>()
@@ -236,7 +241,7 @@ export class Simulator implements Driver {
   }
 
   async ready(serverId: string): Promise<{ hostKeys: HostKey[] } | null> {
-    this.#failIfTold('ready')
+    this.failIfTold('ready')
     await this.#machines.refresh([serverId])
     const machine = this.#machines.find(serverId)
     if (!machine?.isOn || machine.readyAt > this.#options.clock.now()) return null
@@ -244,12 +249,12 @@ export class Simulator implements Driver {
   }
 
   async connect(networks: ReadonlyMap<string, ServerNetwork>): Promise<void> {
-    this.#failIfTold('connect')
+    this.failIfTold('connect')
     await this.#machines.connect(networks)
   }
 
   async setPassword(serverId: string, login: GuestLogin): Promise<void> {
-    this.#failIfTold('setPassword')
+    this.failIfTold('setPassword')
     const now = this.#options.clock.now()
     await this.#machines.change(serverId, (machine) => withPassword(known(machine), login, now))
   }
@@ -261,7 +266,7 @@ export class Simulator implements Driver {
   }
 
   async openConsole(serverId: string, seen?: Buffer): Promise<Console> {
-    this.#failIfTold('openConsole')
+    this.failIfTold('openConsole')
     await this.#machines.refresh([serverId])
     return this.#shell(serverId).line.open(seen)
   }
@@ -272,11 +277,6 @@ export class Simulator implements Driver {
 
   async close(): Promise<void> {
     await this.#machines.written
-  }
-
-  /** Lets the next call of a method fail with this error. */
-  failNext(method: Method, error: Error): void {
-    this.#failures.set(method, [...(this.#failures.get(method) ?? []), error])
   }
 
   /** Lets a guest turn itself off, or its machine crash. */
@@ -364,11 +364,6 @@ export class Simulator implements Driver {
 
   #isReady({ copy }: Machine): boolean {
     return copy !== undefined && copy.readyAt <= this.#options.clock.now()
-  }
-
-  #failIfTold(method: Method): void {
-    const error = this.#failures.get(method)?.shift()
-    if (error) throw error
   }
 
   /** Turns a machine off once its guest has obeyed the power button. */

@@ -10,6 +10,7 @@ import {
   type StepResult,
 } from '../../operations/procedure.ts'
 import { moveSsh, settlePorts } from '../../ports/ports.ts'
+import { attachedTo } from '../../volumes/attachments.ts'
 import { BOOT_MS, type BootData } from '../operations.ts'
 import { BOOT_TIMEOUT } from '../states.ts'
 import { updateMachine } from '../store.ts'
@@ -48,7 +49,7 @@ export function bootSteps(
     const driver = drivers.at(server.pool)
     try {
       const { power } = await driver.inspect(server.server_id)
-      if (power !== 'running') await settlePorts(db, server.server_id, clock.now())
+      if (power !== 'running') await settleParts(options, server)
       await connectivity.tell(server).catch(ifUnsupported)
       if ((await driver.start(operation.subject_id)) === 'queued') return again(ASK_QUEUE_MS)
     } catch (error) {
@@ -152,6 +153,17 @@ export async function prepareSnapshot(
     'snapshot_lost',
     'The snapshot is missing on its host. Contact support with the id of the operation.',
   )
+}
+
+/** Gives a machine that is off the ports and volumes of its server. */
+async function settleParts(
+  { db, clock, drivers }: ProcedureOptions,
+  { server_id, pool }: ServerTable,
+): Promise<void> {
+  await settlePorts(db, server_id, clock.now())
+  // A rebuilt machine has none yet.
+  for (const { volume_id } of await attachedTo(db, server_id))
+    await drivers.at(pool).attachVolume(volume_id, server_id)
 }
 
 /** Moves a server to a free host port, because another program uses its port. */

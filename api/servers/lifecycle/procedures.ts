@@ -19,6 +19,7 @@ import {
 } from '../../operations/procedure.ts'
 import type { OperationTable } from '../../operations/tables.ts'
 import { withdrawPorts } from '../../ports/ports.ts'
+import { isAttaching, leaveVolumes } from '../../volumes/attachments.ts'
 import { billingStart, bootTime } from '../billing-start.ts'
 import {
   type BootData,
@@ -214,8 +215,10 @@ function resizeConcluder({ clock }: ProcedureOptions): Procedure<ResizeData, Ser
   }
 }
 
-function destroyStep({ drivers }: ProcedureOptions): Step<object, ServerTable> {
+function destroyStep({ db, drivers }: ProcedureOptions): Step<object, ServerTable> {
   return async (_operation, _signal, { server_id, pool }) => {
+    // Otherwise a volume could be attached to a machine that is gone.
+    if (await isAttaching(db, server_id)) return again(500)
     const driver = drivers.at(pool)
     await driver.destroy(server_id)
     const { power } = await driver.inspect(server_id)
@@ -260,6 +263,7 @@ function removeConcluder({ clock }: ProcedureOptions): Procedure<object, ServerT
       // Networks come last, in the lock order of new servers, to avoid deadlocks.
       const networks = membershipsOf(server).map(({ network_id }) => network_id)
       await leaveNetworks(tx, server.account_id, networks, server.server_id, now)
+      await leaveVolumes(tx, server.server_id, now)
       await subjectIsGone(tx, serverSubject(server.server_id), now)
     })
   }

@@ -54,6 +54,10 @@ export const useServersText = messages({
       delete: 'Delete',
       attach_network: 'Join network',
       detach_network: 'Leave network',
+      attach_volume: 'Attach volume',
+      detach_volume: 'Detach volume',
+      resize_volume: 'Grow volume',
+      delete_volume: 'Delete volume',
     },
     outcomes: {
       pending: 'Waiting',
@@ -126,6 +130,10 @@ export const useServersText = messages({
       delete: 'Удаление',
       attach_network: 'Подключение к сети',
       detach_network: 'Отключение от сети',
+      attach_volume: 'Подключение тома',
+      detach_volume: 'Отключение тома',
+      resize_volume: 'Увеличение тома',
+      delete_volume: 'Удаление тома',
     },
     outcomes: {
       pending: 'Ожидает',

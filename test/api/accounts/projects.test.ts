@@ -37,6 +37,8 @@ test('an account sees itself, its quotas and the token that asks', async () => {
       ports: { limit: 20, used: 0 },
       addresses: { limit: 10, used: 0 },
       networks: { limit: 10, used: 0 },
+      volumes: { limit: 20, used: 0 },
+      volumes_gb: { limit: 4096, used: 0 },
       firewalls: { limit: 20, used: 0 },
       snapshots: { limit: 20, used: 0 },
       members: { limit: 50, used: 0 },

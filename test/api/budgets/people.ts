@@ -173,6 +173,8 @@ async function walkOperators(meter: Meter, t: TestApp): Promise<void> {
       ports: 20,
       addresses: 10,
       networks: 10,
+      volumes: 20,
+      volumes_gb: 4096,
       firewalls: 20,
       snapshots: 20,
     },

@@ -70,6 +70,7 @@ export async function walkNetworks(meter: Meter): Promise<void> {
   await call('DELETE', `${path}/servers/${server_id}`)
   await carriedOut(meter, t, 'detach a network')
   await call('DELETE', path)
+  await walkVolumes(meter, t, call, server_id)
 
   const reserved = await call('POST', '/addresses', { zone_slug: 'local-1', family: 'ipv4' })
   const address = `/addresses/${reserved.body.address_id}`
@@ -77,6 +78,20 @@ export async function walkNetworks(meter: Meter): Promise<void> {
   await call('PATCH', address, { server_id })
   await call('PATCH', address, { server_id: null })
   await call('DELETE', address)
+}
+
+async function walkVolumes(meter: Meter, t: TestApp, call: Call, server_id: string): Promise<void> {
+  const { body } = await call('POST', '/volumes', { name: 'data', zone_slug: 'local-1', size_gb: 1 })
+  const volume = `/volumes/${body.volume_id}`
+  await call('POST', `${volume}/attach`, { server_id })
+  await carriedOut(meter, t, 'attach a volume')
+  for (const read of [volume, '/volumes']) await call('GET', read)
+  await call('PATCH', volume, { size_gb: 2 })
+  await carriedOut(meter, t, 'grow a volume')
+  await call('POST', `${volume}/detach`)
+  await carriedOut(meter, t, 'detach a volume')
+  await call('DELETE', volume)
+  await carriedOut(meter, t, 'delete a volume')
 }
 
 async function walkFirewalls(call: Call, server_id: string): Promise<void> {

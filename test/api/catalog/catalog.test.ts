@@ -34,7 +34,9 @@ test('zones, templates and presets are plain lists with ids that outlive a reins
         'console',
         'snapshots',
         'reset_password',
+        'volumes',
       ],
+      volume_gb_month_rub: '6.00',
       is_available: true,
     },
   ])

@@ -127,6 +127,7 @@ test.each(['start', 'stop', 'reboot'])(
   },
 )
 
+const VOLUME = { name: 'a', zone_slug: 'local-1', size_gb: 1 }
 const NETWORK = { name: 'a', zone_slug: 'local-1', ip_range: '10.1.0.0/24' }
 
 test('a network is made and a server attached once', async () => {
@@ -169,6 +170,7 @@ test('a repeated create whose object is gone is a 404 of that object, and create
     [`/servers/${await make(t)}/ports`, { protocol: 'tcp', port: 80 }, 'port_id', 'port_not_found'],
     ['/addresses', { zone_slug: 'local-1', family: 'ipv6' }, 'address_id', 'address_not_found'],
     ['/networks', NETWORK, 'network_id', 'network_not_found'],
+    ['/volumes', VOLUME, 'volume_id', 'volume_not_found'],
   ]
   for (const [path, body, id, code] of makings) {
     const first = await t.call('POST', path, body, KEY)
@@ -205,12 +207,15 @@ test('every POST that makes something notes what it made', async () => {
     '/addresses': { zone_slug: 'local-1', family: 'ipv6' },
     '/networks': NETWORK,
     '/networks/{network_id}/servers': { server_id: id },
+    '/volumes': VOLUME,
+    '/volumes/{volume_id}/attach': { server_id: id },
+    '/volumes/{volume_id}/detach': {},
     '/pricing/quote': await order(t.call),
     '/webhooks': { name: 'a', url: 'https://example.com/hook', event_types: ['*'] },
     '/webhooks/{webhook_id}/test': {},
     '/webhooks/{webhook_id}/rotate-secret': {},
   }
-  let [webhookId, networkId, firewallId, snapshot_id] = ['', '', '', '']
+  let [webhookId, networkId, firewallId, snapshot_id, volumeId] = ['', '', '', '', '']
   const { paths } = (await t.call('GET', '/openapi.json')).body
   // Those of people have no account that a key could belong to.
   const takesKey = ({ security }: { security: object[] }) => security.some((way) => 'token' in way)
@@ -222,6 +227,7 @@ test('every POST that makes something notes what it made', async () => {
       .replace('{webhook_id}', webhookId)
       .replace('{network_id}', networkId)
       .replace('{firewall_id}', firewallId)
+      .replace('{volume_id}', volumeId)
     const sent = path.endsWith('/restore') ? { snapshot_id } : body
     const reply = await t.call('POST', here, sent, { 'idempotency-key': path })
     expect([path, reply.status]).toEqual([path, expect.toSatisfy((status) => status < 300)])
@@ -229,6 +235,7 @@ test('every POST that makes something notes what it made', async () => {
     networkId = reply.body.network_id ?? networkId
     firewallId = reply.body.firewall_id ?? firewallId
     snapshot_id = reply.body.snapshot_id ?? snapshot_id
+    volumeId = reply.body.volume_id ?? volumeId
     await t.db.updateTable('webhooks').set({ verification: 'verified' }).execute()
     await t.finish()
   }

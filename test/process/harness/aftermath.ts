@@ -4,6 +4,7 @@ import { storeOnPostgres } from '../../../api/commands/shared-store.ts'
 import type { Database } from '../../../api/database/database.ts'
 import { machinesIn } from '../../../api/drivers/simulator/machine.ts'
 import { Simulator } from '../../../api/drivers/simulator/simulator.ts'
+import { volumesIn } from '../../../api/drivers/simulator/volumes.ts'
 import type { Customers } from './customers.ts'
 import { brokenAtRest, brokenLedgers } from './invariants.ts'
 import { PORTS } from './orders.ts'
@@ -26,7 +27,10 @@ export async function brokenAfter(db: Database, customers: Customers, position: 
   expect(customers.heard.length).toBeGreaterThan(customers.accepted.length)
   const rows = await db.selectFrom('servers').select(['server_id', 'name']).execute()
   const ids = new Set(rows.map(({ server_id }) => server_id))
-  const simulator = new Simulator({ clock: systemClock, shared: machinesIn(storeOnPostgres(db)) })
+  const simulator = new Simulator({
+    ...{ clock: systemClock, shared: machinesIn(storeOnPostgres(db)) },
+    volumes: volumesIn(storeOnPostgres(db)),
+  })
   // A command of a process that was cut off may have arrived late: the service looks for such machines each minute.
   const isSwept = async () => {
     const live = await db.selectFrom('servers').select('server_id').where('deleted_at', 'is', null).execute()
@@ -39,7 +43,7 @@ export async function brokenAfter(db: Database, customers: Customers, position: 
     ...customers.strange,
     ...customers.accepted.filter((id) => !ids.has(id)).map((id) => `${id} was lost`),
     ...(new Set(rows.map(({ name }) => name)).size < rows.length ? ['a server was made twice'] : []),
-    ...(await brokenAtRest({ db, machines, ports: PORTS })),
+    ...(await brokenAtRest({ db, machines, volumes: await simulator.listVolumes(), ports: PORTS })),
     ...(await brokenLedgers(db)),
   ]
 }

@@ -10,6 +10,8 @@ interface World {
   db: Database
   /** Machines as the driver sees them. */
   machines: ReadonlyMap<string, MachineState>
+  /** The machine of each volume, as the driver sees it (default: not checked). */
+  volumes?: ReadonlyMap<string, string | null>
   ports: { first: number; last: number }
 }
 
@@ -45,7 +47,10 @@ export async function brokenAlways({ db, ports }: World): Promise<string[]> {
     for (const part of PARTS)
       expectEqual(`${part}_used of ${account.email}`, account[`${part}_used`], held(account.account_id, part))
   }
-  for (const part of PARTS) expectEqual(`${part} of the pools`, pool[part] ?? 0, held(null, part))
+  const volumes = await readVolumes(db)
+  const inVolumes = { cpu: 0, ram_mb: 0, disk_gb: sum(volumes.map(({ size_gb }) => size_gb)) }
+  for (const part of PARTS)
+    expectEqual(`${part} of the pools`, pool[part] ?? 0, held(null, part) + inVolumes[part])
   for (const project of projects) {
     const count = live.filter((row) => row.project_id === project.project_id).length
     expectEqual(`server_count of ${project.name}`, project.server_count, count)
@@ -79,7 +84,22 @@ export async function brokenAtRest(world: World): Promise<string[]> {
   }
   const known = new Set(live.map((row) => row.server_id))
   for (const id of world.machines.keys()) if (!known.has(id)) broken.push(`machine ${id} is an orphan`)
+  const volumes = await readVolumes(world.db)
+  for (const { volume_id, status, server_id } of volumes) {
+    if (status !== (server_id === null ? 'available' : 'attached'))
+      broken.push(`volume ${volume_id} of ${server_id} is stuck in ${status}`)
+    const holder = world.volumes?.get(volume_id) ?? null
+    if (world.volumes && holder !== server_id)
+      broken.push(`volume ${volume_id} of ${server_id} is attached to ${holder}`)
+  }
+  const kept = new Set(volumes.map(({ volume_id }) => volume_id))
+  for (const id of world.volumes?.keys() ?? []) if (!kept.has(id)) broken.push(`volume ${id} is an orphan`)
   return broken
+}
+
+/** The volumes that are not deleted. */
+function readVolumes(db: Database) {
+  return db.selectFrom('volumes').selectAll().where('deleted_at', 'is', null).execute()
 }
 
 /** Checks the books: entries follow each other, and each second of each rate is charged once. */

@@ -9,6 +9,8 @@ export interface Stage {
   templateId: string | undefined
   /** POST /servers; @returns the server's id */
   create(more?: Record<string, unknown>): Promise<string>
+  /** POST /volumes; @returns the volume's id */
+  volume(): Promise<string>
   act(method: 'POST' | 'PATCH' | 'DELETE', path: string, body?: Record<string, unknown>): Promise<void>
   /** Until nothing is left to carry out. */
   settle(): Promise<void>
@@ -72,6 +74,34 @@ export const scenarios: Record<string, (stage: Stage) => Promise<() => Promise<u
     const id = await made(stage)
     return () => stage.act('POST', `/servers/${id}/reset_password`)
   },
+  'attach a volume': async (stage) => {
+    const [server_id, id] = [await made(stage), await stage.volume()]
+    return () => stage.act('POST', `/volumes/${id}/attach`, { server_id })
+  },
+  'detach a volume': async (stage) => {
+    const id = await attachedVolume(stage)
+    return () => stage.act('POST', `/volumes/${id}/detach`)
+  },
+  'grow a volume': async (stage) => {
+    const id = await attachedVolume(stage)
+    return () => stage.act('PATCH', `/volumes/${id}`, { size_gb: 2 })
+  },
+  'delete a volume': async (stage) => {
+    const id = await attachedVolume(stage)
+    await stage.act('POST', `/volumes/${id}/detach`)
+    await stage.settle()
+    return () => stage.act('DELETE', `/volumes/${id}`)
+  },
+  'start of a server with a volume': async (stage) => {
+    const server_id = await made(stage, { start_on_create: false })
+    await attachedVolume(stage, server_id)
+    return () => stage.act('POST', `/servers/${server_id}/start`)
+  },
+  'delete of a server with a volume': async (stage) => {
+    const server_id = await made(stage)
+    await attachedVolume(stage, server_id)
+    return () => stage.act('DELETE', `/servers/${server_id}`)
+  },
   delete: async (stage) => {
     const id = await made(stage)
     return () => stage.act('DELETE', `/servers/${id}`)
@@ -80,6 +110,13 @@ export const scenarios: Record<string, (stage: Stage) => Promise<() => Promise<u
 
 async function made(stage: Stage, more: Record<string, unknown> = {}): Promise<string> {
   const id = await stage.create(more)
+  await stage.settle()
+  return id
+}
+
+async function attachedVolume(stage: Stage, server?: string): Promise<string> {
+  const [server_id, id] = [server ?? (await made(stage)), await stage.volume()]
+  await stage.act('POST', `/volumes/${id}/attach`, { server_id })
   await stage.settle()
   return id
 }

@@ -12,10 +12,12 @@ import { migrate } from '../../../api/database/migrate.ts'
 import { openSqlite } from '../../../api/database/sqlite.ts'
 import { Drivers } from '../../../api/drivers/drivers.ts'
 import { Simulator } from '../../../api/drivers/simulator/simulator.ts'
+import { volumesOf } from '../../../api/drivers/simulator/volumes.ts'
 import { parseMoney } from '../../../api/money.ts'
 import { Secrets } from '../../../api/secrets.ts'
 import { Connectivity } from '../../../api/servers/lifecycle/connectivity.ts'
 import { serverProcedures } from '../../../api/servers/lifecycle/procedures.ts'
+import { volumeProcedures } from '../../../api/volumes/procedures.ts'
 import type { AppOptions } from '../../../api/wiring/options.ts'
 import { brokenAtRest } from './invariants.ts'
 import { load } from './load.ts'
@@ -59,8 +61,8 @@ function tell(finding: Finding): void {
 }
 
 /** Machines outlive the process in a file, as real ones do. Before and after each write is a moment to die at. */
-function storage(folder: string, moment: () => void) {
-  const file = path.join(folder, 'machines.json')
+function storage(folder: string, moment: () => void, name = 'machines.json') {
+  const file = path.join(folder, name)
   return {
     load: () => (existsSync(file) ? readFileSync(file, 'utf8') : null),
     save: async (machines: string) => {
@@ -76,7 +78,10 @@ function storage(folder: string, moment: () => void) {
 async function open(folder: string, fate: Fate) {
   const db = openSqlite(path.join(folder, 'berth.db'))
   await migrate(db)
-  const driver = new Simulator({ clock, bootMs: 60, shutdownMs: 300, storage: storage(folder, fate.moment) })
+  const driver = new Simulator({
+    ...{ clock, bootMs: 60, shutdownMs: 300, storage: storage(folder, fate.moment) },
+    volumes: volumesOf(storage(folder, fate.moment, 'volumes.json')),
+  })
   const catalog = readCatalog(path.resolve(import.meta.dirname, '../../../catalog.yaml'))
   const log = pino({ level: process.env.BERTH_LOG ?? 'silent' }, pino.destination(2))
   const secrets = new Secrets(Buffer.alloc(32, 7))
@@ -92,7 +97,8 @@ async function open(folder: string, fate: Fate) {
     observe,
     saveEveryMs,
   })
-  const steps = Object.entries(serverProcedures({ ...parts, connectivity })).flatMap(([type, { steps }]) =>
+  const procedures = { ...serverProcedures({ ...parts, connectivity }), ...volumeProcedures(parts) }
+  const steps = Object.entries(procedures).flatMap(([type, { steps }]) =>
     steps.map((step) => ({ type, step })),
   )
   const preset = { plan_type: 'preset', preset_id: catalog.presets[0]?.presetId }
@@ -112,7 +118,10 @@ async function openAccount(db: Database): Promise<string> {
     (await createAccount(db, clock, { email, name: 'Customer' })) ??
     (await findAccountByEmail(db, email))?.account_id
   if (!accountId) throw new Error('there is no account')
-  const quotas = JSON.stringify({ servers: 1000, cpu: 1000, ram_mb: 10_000_000, disk_gb: 100_000 })
+  const quotas = JSON.stringify({
+    ...{ servers: 1000, cpu: 1000, ram_mb: 10_000_000, disk_gb: 100_000 },
+    ...{ volumes: 1000, volumes_gb: 1000 },
+  })
   await db.updateTable('accounts').set({ quotas }).execute()
   const payment = {
     accountId,
@@ -154,6 +163,10 @@ function stageOf({ app, db, driver, order }: Service, request: ReturnType<typeof
     driver,
     templateId: order.template_id,
     create: async (more) => (await accepted('POST', '/servers', { ...order, ...more })).server_id,
+    volume: async () => {
+      const volume = { name: 'data', zone_slug: order.zone_slug, size_gb: 1 }
+      return (await request('POST', '/volumes', volume)).body.volume_id
+    },
     act: async (...call) => void (await accepted(...call)),
     settle: async () => {
       for (;;) {
@@ -177,7 +190,9 @@ async function recover({ app, db, driver }: Service, stage: Stage): Promise<void
   await stage.settle()
   app.reconciler.start()
   const operations = await db.selectFrom('operations').selectAll().orderBy('operation_id').execute()
-  const broken = await brokenAtRest({ db, machines: await driver.list(), ports: PORTS })
+  const broken = await brokenAtRest({
+    ...{ db, machines: await driver.list(), volumes: await driver.listVolumes(), ports: PORTS },
+  })
   tell({
     settled: operations.map(({ type, status, error_code }) => [type, status, error_code ?? '']),
     broken,

@@ -1,0 +1,146 @@
+import { changeRate } from '../billing/rates.ts'
+import { releaseCapacity } from '../catalog/usage.ts'
+import type { Clock } from '../clock.ts'
+import type { Database, Queries } from '../database/database.ts'
+import { DriverError } from '../drivers/driver.ts'
+import type { Drivers } from '../drivers/drivers.ts'
+import { subjectIsGone } from '../operations/operations.ts'
+import {
+  done,
+  fail,
+  type Operation,
+  type Outcome,
+  type Runner,
+  runner,
+  type Step,
+} from '../operations/procedure.ts'
+import type { OperationTable } from '../operations/tables.ts'
+import { DETACHED } from './attachments.ts'
+import { plans, type VolumeOperation, type VolumeOperations, volumeSubject } from './operations.ts'
+import { getVolume, lockVolume, updateVolume } from './store.ts'
+import type { VolumeTable } from './tables.ts'
+import { billedVolume } from './volumes.ts'
+
+interface ProcedureOptions {
+  db: Database
+  clock: Clock
+  drivers: Drivers
+}
+
+/** The effect of a type of operation on its volume, and the consequences of its result. */
+interface Parts<Data> {
+  step: (operation: Operation<Data>, volume: VolumeTable) => Promise<ReturnType<typeof fail> | undefined>
+  /** Undoes a step that failed halfway, if it can. */
+  undo?: (operation: Operation<Data>, volume: VolumeTable) => Promise<void>
+  end: (tx: Queries, volume: VolumeTable, outcome: Outcome, operation: Operation<Data>) => Promise<void>
+}
+
+export function volumeProcedures(options: ProcedureOptions): Record<VolumeOperation, Runner> {
+  return {
+    attach_volume: procedure(options, 'attach_volume', attaching(options)),
+    detach_volume: procedure(options, 'detach_volume', detaching(options)),
+    resize_volume: procedure(options, 'resize_volume', growing(options)),
+    delete_volume: procedure(options, 'delete_volume', removing(options)),
+  }
+}
+
+function procedure<Type extends VolumeOperation>(
+  { db }: ProcedureOptions,
+  type: Type,
+  { step, undo, end }: Parts<VolumeOperations[Type]>,
+): Runner {
+  const run: Step<VolumeOperations[Type], VolumeTable> = async (operation, _signal, volume) =>
+    (await step(operation, volume).catch(unsupported)) ?? done()
+  return runner<VolumeOperations[Type], VolumeTable>({
+    steps: { [plans[type].step]: run },
+    read: ({ subject_id }: OperationTable) => getVolume(db, subject_id),
+    conclude: async (operation, outcome, read) => {
+      if (outcome.status === 'failed') await undo?.(operation, read).catch(() => {})
+      return async (tx) => {
+        const volume = await lockVolume(tx, operation.subject_id)
+        if (volume) await end(tx, volume, outcome, operation)
+      }
+    },
+  })
+}
+
+function unsupported(error: unknown) {
+  if (!(error instanceof DriverError && error.code === 'unsupported')) throw error
+  return fail(
+    'not_supported',
+    'The server cannot get volumes while it runs. Stop it, attach the volume, and start it again.',
+  )
+}
+
+function attaching({ clock, drivers }: ProcedureOptions): Parts<object> {
+  return {
+    step: async (_operation, { volume_id, pool, size_gb, server_id }) => {
+      const driver = drivers.at(pool)
+      await driver.volume(volume_id, size_gb)
+      // A server is deleted only after the operations on its volumes.
+      if (server_id !== null) await driver.attachVolume(volume_id, server_id)
+      return undefined
+    },
+    undo: async ({ server_id }, { volume_id, pool }) => {
+      if (server_id !== null) await drivers.at(pool).detachVolume(volume_id, server_id)
+    },
+    end: async (tx, volume, { status }) => {
+      const after = status === 'succeeded' ? ({ status: 'attached' } as const) : DETACHED
+      await updateVolume(tx, volume, { ...after, updated_at: clock.now() })
+    },
+  }
+}
+
+function detaching({ clock, drivers }: ProcedureOptions): Parts<object> {
+  return {
+    step: async ({ server_id }, { volume_id, pool }) => {
+      if (server_id !== null) await drivers.at(pool).detachVolume(volume_id, server_id)
+      return undefined
+    },
+    end: async (tx, volume, { status }) => {
+      const after = status === 'succeeded' ? DETACHED : ({ status: 'attached' } as const)
+      await updateVolume(tx, volume, { ...after, updated_at: clock.now() })
+    },
+  }
+}
+
+function growing({ clock, drivers }: ProcedureOptions): Parts<VolumeOperations['resize_volume']> {
+  return {
+    step: async (_operation, { volume_id, pool, size_gb }) => {
+      await drivers.at(pool).volume(volume_id, size_gb)
+      return undefined
+    },
+    end: async (tx, volume, { status }, { data: { before } }) => {
+      if (status === 'succeeded') return
+      const now = clock.now()
+      await changeRate(tx, billedVolume(volume), before, now)
+      await updateVolume(tx, volume, { ...before, updated_at: now })
+      await giveBack(tx, volume, volume.size_gb - before.size_gb)
+    },
+  }
+}
+
+function removing({ clock, drivers }: ProcedureOptions): Parts<object> {
+  return {
+    step: async (_operation, { volume_id, pool }) => {
+      await drivers.at(pool).removeVolume(volume_id)
+      return undefined
+    },
+    end: async (tx, volume, { status }) => {
+      const now = clock.now()
+      if (status === 'failed') {
+        // It is there, so it costs again.
+        await changeRate(tx, billedVolume(volume), volume, now)
+        await updateVolume(tx, volume, { status: 'available', updated_at: now })
+        return
+      }
+      await updateVolume(tx, volume, { deleted_at: now, updated_at: now }, 'volume.deleted')
+      await subjectIsGone(tx, volumeSubject(volume.volume_id), now)
+      await giveBack(tx, volume, volume.size_gb)
+    },
+  }
+}
+
+function giveBack(tx: Queries, { pool }: VolumeTable, disk_gb: number): Promise<void> {
+  return releaseCapacity(tx, pool, { cpu: 0, ram_mb: 0, disk_gb })
+}

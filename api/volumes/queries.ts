@@ -1,0 +1,22 @@
+import { sql } from 'kysely'
+import type { Lent, Queries } from '../database/database.ts'
+
+// Queries for the SQL of other features, which need not know the table of volumes.
+
+/** All volumes, including deleted ones. Each is billed in the project of the server that has it. */
+export function billedVolumes(db: Queries, servers: Lent<{ server_id: string; project_id: string }>) {
+  return db
+    .selectFrom('volumes')
+    .leftJoin(servers(db).as('holder'), 'holder.server_id', 'volumes.server_id')
+    .select(({ fn }) => [
+      'volume_id as item_id',
+      'volumes.name',
+      fn.coalesce('holder.project_id', 'volumes.project_id').as('project_id'),
+      sql<number>`CASE WHEN volumes.deleted_at IS NULL THEN 0 ELSE 1 END`.as('is_gone'),
+    ])
+}
+
+/** The zones that have volumes: the catalogue may not lose them. */
+export function zonesWithVolumes(db: Queries) {
+  return db.selectFrom('volumes').select('zone_slug').distinct().where('deleted_at', 'is', null)
+}

@@ -1,0 +1,102 @@
+import { chargedItems } from '../billing/metering.ts'
+import type { Queries } from '../database/database.ts'
+import { type Page, pageOf } from '../database/page.ts'
+import { prepared } from '../database/prepared.ts'
+import { type Event, record } from '../events/outbox.ts'
+import type { VolumeTable } from './tables.ts'
+import { volumeView } from './view.ts'
+
+/** Newest first. @param serverId selects the ones of this server */
+export function listVolumes(db: Queries, accountId: string, serverId: string | undefined, page: Page) {
+  const all = present(db).where('account_id', '=', accountId)
+  const own = serverId === undefined ? all : all.where('server_id', '=', serverId)
+  return pageOf(own.selectAll().orderBy('volume_id', 'desc'), page)
+}
+
+export function findVolume(db: Queries, accountId: string, volumeId: string) {
+  return present(db)
+    .where('account_id', '=', accountId)
+    .where('volume_id', '=', volumeId)
+    .selectAll()
+    .executeTakeFirst()
+}
+
+/** Reads a volume, even one that was deleted. */
+export function getVolume(db: Queries, volumeId: string): Promise<VolumeTable> {
+  return db.selectFrom('volumes').selectAll().where('volume_id', '=', volumeId).executeTakeFirstOrThrow()
+}
+
+/** The volume's row, which no other transaction changes until this one ends; undefined: it was deleted. */
+export function lockVolume(tx: Queries, volumeId: string): Promise<VolumeTable | undefined> {
+  return tx
+    .updateTable('volumes')
+    .set((eb) => ({ updated_at: eb.ref('updated_at') }))
+    .where('volume_id', '=', volumeId)
+    .where('deleted_at', 'is', null)
+    .returningAll()
+    .executeTakeFirst()
+}
+
+/** Changes a volume, whose row is locked, and records the event. */
+export async function updateVolume(
+  tx: Queries,
+  row: VolumeTable,
+  change: Partial<VolumeTable> & { updated_at: number },
+  type: Event['type'] = 'volume.updated',
+): Promise<VolumeTable> {
+  const after = { ...row, ...change }
+  await tx.updateTable('volumes').set(change).where('volume_id', '=', row.volume_id).execute()
+  await recordVolume(tx, type, after, change.updated_at)
+  return after
+}
+
+function recordVolume(tx: Queries, type: Event['type'], row: VolumeTable, at: number): Promise<void> {
+  return record(tx, [{ accountId: row.account_id, type, data: volumeView(row), at }])
+}
+
+/** Writes a new volume, and records the event. */
+export async function insertVolume(tx: Queries, row: VolumeTable): Promise<void> {
+  await tx.insertInto('volumes').values(row).execute()
+  await recordVolume(tx, 'volume.created', row, row.created_at)
+}
+
+/** The number of volumes of an account, and their size in GB. */
+export async function sumVolumes(
+  db: Queries,
+  accountId: string,
+): Promise<{ volumes: number; volumes_gb: number }> {
+  const { volumes, gb } = await present(db)
+    .where('account_id', '=', accountId)
+    .select(({ fn }) => [
+      fn.countAll<number>().as('volumes'),
+      fn.sum<string | number | null>('size_gb').as('gb'),
+    ])
+    .executeTakeFirstOrThrow()
+  return { volumes, volumes_gb: Number(gb ?? 0) }
+}
+
+/** The volumes that a server has, or is about to get. */
+export function volumesOf(db: Queries, serverId: string): Promise<VolumeTable[]> {
+  return byServer.all(db, { serverId })
+}
+
+const byServer = prepared((db, { serverId }: { serverId: string }) =>
+  present(db).selectAll().where('server_id', '=', serverId).orderBy('volume_id'),
+)
+
+/** Deletes some of the volumes that were deleted before a moment and never cost anything. @returns the number deleted */
+export async function forgetVolumes(db: Queries, before: number, limit: number): Promise<number> {
+  const old = db
+    .selectFrom('volumes')
+    .leftJoin(chargedItems(db).as('charged'), 'charged.item_id', 'volumes.volume_id')
+    .select('volume_id')
+    .where('deleted_at', '<', before)
+    .where('charged.item_id', 'is', null)
+    .limit(limit)
+  const { numDeletedRows } = await db.deleteFrom('volumes').where('volume_id', 'in', old).executeTakeFirst()
+  return Number(numDeletedRows)
+}
+
+function present(db: Queries) {
+  return db.selectFrom('volumes').where('deleted_at', 'is', null)
+}
