@@ -34,6 +34,7 @@ import { tokenCommand, tokenKind } from './token.ts'
 import { transactionCommand } from './transaction.ts'
 import { usageCommand } from './usage.ts'
 import { version } from './version.ts'
+import { volumeCommand, volumeKind } from './volume.ts'
 import { webhookCommand, webhookKind } from './webhook.ts'
 
 /** Runs the program and prints errors in two lines; @returns the exit code */
@@ -100,6 +101,7 @@ const commands = [
   networkCommand,
   firewallCommand,
   snapshotCommand,
+  volumeCommand,
   operationCommand,
   quoteCommand,
   zoneCommand,
@@ -125,6 +127,7 @@ const kinds = [
   networkKind,
   firewallKind,
   snapshotKind,
+  volumeKind,
   zoneKind,
   templateKind,
   projectKind,

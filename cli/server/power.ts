@@ -97,10 +97,10 @@ const outcomes: Record<Operation['type'], string> = {
   delete: 'is deleted',
   attach_network: 'is attached',
   detach_network: 'is detached',
-  attach_volume: 'has the volume',
-  detach_volume: 'is without the volume',
-  resize_volume: 'has the grown volume',
-  delete_volume: 'is without the volume',
+  attach_volume: 'is attached',
+  detach_volume: 'is detached',
+  resize_volume: 'is grown',
+  delete_volume: 'is deleted',
 }
 
 /** Waits for an operation and prints its result, or shows it without waiting. */
@@ -113,7 +113,8 @@ export async function follow(
   if (!wantsWait(session, options)) return showOperation(session, ordered)
   const operation = await waitFor(session, ordered)
   if (session.format !== 'table') return showOperation(session, operation)
-  showText(session.terminal.stdout, `Server ${name} ${outcomes[operation.type]}.\n`)
+  const noun = operation.subject_type === 'volume' ? 'Volume' : 'Server'
+  showText(session.terminal.stdout, `${noun} ${name} ${outcomes[operation.type]}.\n`)
 }
 
 export function waitCommand(): Command {
