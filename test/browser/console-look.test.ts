@@ -25,6 +25,10 @@ async function furnish(t: Console): Promise<string[]> {
   const rules = [{ direction: 'in', protocol: 'tcp', ports: '22', cidrs: ['203.0.113.0/24'] }]
   const { firewall_id } = (await t.call('POST', '/firewalls', { name: 'web', rules })).body
   await t.call('POST', `/firewalls/${firewall_id}/servers`, { server_ids: [id] })
+  const { volume_id } = (
+    await t.call('POST', '/volumes', { name: 'data', zone_slug: 'local-1', size_gb: 20 })
+  ).body
+  await t.call('POST', `/volumes/${volume_id}/attach`, { server_id: id })
   await t.call('POST', '/account/invitations', { email: 'bob@example.com', role: 'viewer' })
   return [
     '/',
@@ -42,6 +46,7 @@ async function furnish(t: Console): Promise<string[]> {
     `/firewalls/${firewall_id}`,
     '/addresses',
     '/snapshots',
+    '/volumes',
     '/projects',
     '/ssh-keys',
     '/billing',

@@ -7,6 +7,7 @@ import { overview } from '../overview/feature.ts'
 import { entry, members, security } from '../people/feature.ts'
 import { servers } from '../servers/feature.ts'
 import { snapshots } from '../snapshots/feature.ts'
+import { volumes } from '../volumes/feature.ts'
 
 /** The console: its routes, menu, limits and refreshed queries come from this list, in this order. */
 export const features = [
@@ -16,6 +17,7 @@ export const features = [
   firewalls,
   addresses,
   snapshots,
+  volumes,
   projects,
   sshKeys,
   billing,

@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router'
 import { addressesQuery } from '../network-queries.ts'
 import { serversQuery } from '../servers/queries.ts'
 import { snapshotsQuery } from '../snapshots/queries.ts'
+import { volumesQuery } from '../volumes/queries.ts'
 import { useBillingText } from './text.ts'
 
 type ItemProps = Pick<UsageItem, 'item_type' | 'item_id' | 'item_name'>
@@ -16,6 +17,7 @@ export function Item({ item_type, item_id, item_name }: ItemProps) {
   const addresses = useQuery({ ...addressesQuery, enabled: item_type === 'address' }).data?.items ?? []
   const isSnapshot = item_type === 'snapshot'
   const snapshots = useQuery({ ...snapshotsQuery, enabled: isSnapshot }).data?.items ?? []
+  const volumes = useQuery({ ...volumesQuery, enabled: item_type === 'volume' }).data?.items ?? []
   // An account may have more servers than the first page shows: those beyond it are not known to be deleted.
   const isServerThere =
     servers !== undefined &&
@@ -33,6 +35,10 @@ export function Item({ item_type, item_id, item_name }: ItemProps) {
         </Link>
       ) : snapshots.some(({ snapshot_id }) => snapshot_id === item_id) ? (
         <Link to="/snapshots" className="title">
+          {item_name}
+        </Link>
+      ) : volumes.some(({ volume_id }) => volume_id === item_id) ? (
+        <Link to="/volumes" className="title">
           {item_name}
         </Link>
       ) : (
