@@ -1,41 +1,12 @@
 import { type Command, CommanderError } from 'commander'
-import { balanceCommand, whoamiCommand } from './account.ts'
-import { addressCommand, addressKind } from './address.ts'
-import { auditCommand } from './audit.ts'
-import {
-  capacityCommand,
-  limitsCommand,
-  presetCommand,
-  templateCommand,
-  templateKind,
-  zoneCommand,
-} from './catalogue.ts'
-import { completeCommand, completionCommand } from './completion.ts'
+import { commands, kinds } from './commands.ts'
+import { completeCommand } from './completion.ts'
 import { Ended, exitCodes, reportOf } from './errors.ts'
-import { eventCommand } from './event.ts'
-import { firewallCommand, firewallKind } from './firewall.ts'
 import { addAliases, help, suggestionFor } from './foreign.ts'
-import { contextCommand, loginCommand, logoutCommand } from './login.ts'
-import { invitationCommand, invitationKind, memberCommand, memberKind } from './member.ts'
-import { networkCommand, networkKind } from './network.ts'
-import { operationCommand } from './operation.ts'
 import { jsonLine, printable, styled } from './output.ts'
-import { zoneKind } from './place.ts'
-import { projectCommand, projectKind } from './project.ts'
-import { quoteCommand } from './quote.ts'
-import { serverKind } from './server/kind.ts'
-import { serverCommand } from './server/server.ts'
-import { snapshotKind } from './server/snapshot-kind.ts'
 import { addGlobalOptions, Program } from './session.ts'
-import { snapshotCommand } from './snapshot.ts'
-import { sshKeyCommand, sshKeyKind } from './ssh-key.ts'
 import type { Terminal } from './terminal.ts'
-import { tokenCommand, tokenKind } from './token.ts'
-import { transactionCommand } from './transaction.ts'
-import { usageCommand } from './usage.ts'
 import { version } from './version.ts'
-import { volumeCommand, volumeKind } from './volume.ts'
-import { webhookCommand, webhookKind } from './webhook.ts'
 
 /** Runs the program and prints errors in two lines; @returns the exit code */
 export async function run(args: string[], terminal: Terminal): Promise<number> {
@@ -86,57 +57,6 @@ Exit codes:
 Output formats (-o): table, json and yaml (the reply of the API), name (one name or id per line).
 Words of other clouds' tools, such as ls, describe, rm or poweroff, work where they mean the same.
 `
-
-/** In the order of --help. */
-const commands = [
-  loginCommand,
-  logoutCommand,
-  contextCommand,
-  whoamiCommand,
-  balanceCommand,
-  usageCommand,
-  transactionCommand,
-  serverCommand,
-  addressCommand,
-  networkCommand,
-  firewallCommand,
-  snapshotCommand,
-  volumeCommand,
-  operationCommand,
-  quoteCommand,
-  zoneCommand,
-  templateCommand,
-  presetCommand,
-  limitsCommand,
-  capacityCommand,
-  projectCommand,
-  sshKeyCommand,
-  tokenCommand,
-  memberCommand,
-  invitationCommand,
-  webhookCommand,
-  eventCommand,
-  auditCommand,
-  completionCommand,
-]
-
-/** The kinds whose names completion offers. */
-const kinds = [
-  serverKind,
-  addressKind,
-  networkKind,
-  firewallKind,
-  snapshotKind,
-  volumeKind,
-  zoneKind,
-  templateKind,
-  projectKind,
-  sshKeyKind,
-  tokenKind,
-  memberKind,
-  invitationKind,
-  webhookKind,
-]
 
 /** The whole command tree, for parsing, help and completion. */
 export function programOf(terminal: Terminal, isJson = false): Program {

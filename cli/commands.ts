@@ -1,0 +1,82 @@
+import { balanceCommand, whoamiCommand } from './account.ts'
+import { addressCommand, addressKind } from './address.ts'
+import { auditCommand } from './audit.ts'
+import {
+  capacityCommand,
+  limitsCommand,
+  presetCommand,
+  templateCommand,
+  templateKind,
+  zoneCommand,
+} from './catalogue.ts'
+import { completionCommand } from './completion.ts'
+import { eventCommand } from './event.ts'
+import { firewallCommand, firewallKind } from './firewall.ts'
+import { contextCommand, loginCommand, logoutCommand } from './login.ts'
+import { invitationCommand, invitationKind, memberCommand, memberKind } from './member.ts'
+import { networkCommand, networkKind } from './network.ts'
+import { operationCommand } from './operation.ts'
+import { zoneKind } from './place.ts'
+import { projectCommand, projectKind } from './project.ts'
+import { quoteCommand } from './quote.ts'
+import { serverKind } from './server/kind.ts'
+import { serverCommand } from './server/server.ts'
+import { snapshotKind } from './server/snapshot-kind.ts'
+import { snapshotCommand } from './snapshot.ts'
+import { sshKeyCommand, sshKeyKind } from './ssh-key.ts'
+import { tokenCommand, tokenKind } from './token.ts'
+import { transactionCommand } from './transaction.ts'
+import { usageCommand } from './usage.ts'
+import { volumeCommand, volumeKind } from './volume.ts'
+import { webhookCommand, webhookKind } from './webhook.ts'
+
+/** In the order of --help. */
+export const commands = [
+  loginCommand,
+  logoutCommand,
+  contextCommand,
+  whoamiCommand,
+  balanceCommand,
+  usageCommand,
+  transactionCommand,
+  serverCommand,
+  addressCommand,
+  networkCommand,
+  firewallCommand,
+  snapshotCommand,
+  volumeCommand,
+  operationCommand,
+  quoteCommand,
+  zoneCommand,
+  templateCommand,
+  presetCommand,
+  limitsCommand,
+  capacityCommand,
+  projectCommand,
+  sshKeyCommand,
+  tokenCommand,
+  memberCommand,
+  invitationCommand,
+  webhookCommand,
+  eventCommand,
+  auditCommand,
+  completionCommand,
+]
+
+/** The kinds whose names completion offers. */
+export const kinds = [
+  serverKind,
+  addressKind,
+  networkKind,
+  firewallKind,
+  snapshotKind,
+  volumeKind,
+  zoneKind,
+  templateKind,
+  projectKind,
+  sshKeyKind,
+  tokenKind,
+  memberKind,
+  invitationKind,
+  webhookKind,
+]
