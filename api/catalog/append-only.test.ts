@@ -23,8 +23,16 @@ test('entries that no server uses can change and disappear', () => {
   expect(after('slug: micro, cpu: 1', 'slug: micro, cpu: 2')).toEqual([])
 })
 
+test('a zone in which accounts have volumes stays', () => {
+  const elsewhere = parse(shipped.replace(/local-1/g, 'msk-1'))
+  const held = [{ zone_slug: 'local-1', address: null }]
+  expect(breaches(parse(shipped), elsewhere, [], held, now)).toEqual([
+    expect.stringMatching(/^zone local-1 is missing/),
+  ])
+})
+
 test('entries that servers use stay as they are, and can be retired', () => {
-  expect(after(/local-1/g, 'msk-1')[0]).toMatch(/^zone local-1 is missing, but servers use it: put it back/)
+  expect(after(/local-1/g, 'msk-1')[0]).toMatch(/^zone local-1 is missing, but it is in use: put it back/)
   expect(after('- { slug: nano,', '- { slug: tiny,')[0]).toMatch(/^preset nano is missing/)
   expect(after('slug: nano, cpu: 1', 'slug: nano, cpu: 2')).toEqual([
     "the size of preset nano can't change while servers use it: add another preset instead.",

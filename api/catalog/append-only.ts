@@ -11,10 +11,11 @@ export interface Ordered {
   preset_id: string | null
 }
 
-/** A public address that an account has. */
+/** A public address or a volume that an account has. */
 export interface Held {
   zone_slug: string
-  address: string
+  /** Null for a volume. */
+  address: string | null
 }
 
 const DAY_MS = 24 * 3600_000
@@ -38,7 +39,7 @@ export function breaches(
     ...brokenOffers('zone', before.zones, after.zones, {
       idOf: (zone) => zone.zone_slug,
       slugOf: (zone) => zone.zone_slug,
-      isUsed: isIn(ordered.map((server) => server.zone_slug)),
+      isUsed: isIn([...ordered, ...held].map(({ zone_slug }) => zone_slug)),
     }),
     ...brokenOffers('template', before.templates, after.templates, {
       idOf: (template) => template.templateId,
@@ -69,9 +70,12 @@ export function breaches(
 function lostAddresses(before: Catalog, after: Catalog, held: readonly Held[]): string[] {
   return before.zones.flatMap(({ zone_slug }) => {
     const zone = after.zones.find((candidate) => candidate.zone_slug === zone_slug)
-    const lost = held.find((one) => one.zone_slug === zone_slug && !isInPools(zone ?? {}, one.address))
-    if (!lost) return []
-    return `zone ${zone_slug} has no range with ${lost.address}, but an account has this address: put the range back.`
+    const addresses = held.flatMap((one) =>
+      one.zone_slug === zone_slug && one.address !== null ? [one.address] : [],
+    )
+    const lost = addresses.find((address) => !isInPools(zone ?? {}, address))
+    if (lost === undefined) return []
+    return `zone ${zone_slug} has no range with ${lost}, but an account has this address: put the range back.`
   })
 }
 
@@ -93,7 +97,7 @@ function brokenOffers<T>(
     if (!isUsed(idOf(offer))) return []
     const found = after.find((candidate) => idOf(candidate) === idOf(offer))
     if (!found)
-      return `${kind} ${slugOf(offer)} is missing, but servers use it: put it back, with "retired: true" to stop selling it.`
+      return `${kind} ${slugOf(offer)} is missing, but it is in use: put it back, with "retired: true" to stop selling it.`
     if (!fixed || fixed[1](found) === fixed[1](offer)) return []
     return `${fixed[0]} of ${kind} ${slugOf(offer)} can't change while servers use it: add another ${kind} instead.`
   })

@@ -57,7 +57,7 @@ test('entries that servers use can’t disappear from the catalogue, even while 
   writeFileSync(at.file, without)
   const again = await openCatalog(at, now)
   expect(again.fault).toBe(
-    `${at.file}: template debian-13 is missing, but servers use it: put it back, with "retired: true" to stop selling it.`,
+    `${at.file}: template debian-13 is missing, but it is in use: put it back, with "retired: true" to stop selling it.`,
   )
   expect(again.catalog.templates).toHaveLength(templates.length)
   expect(await again.look(now)).toBeNull()

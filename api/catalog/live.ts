@@ -61,7 +61,7 @@ export interface CatalogPlace {
   images: Pick<HostImages, 'ready'>
   /** Returns the entries that servers use, which may not disappear. */
   ordered: () => Promise<readonly Ordered[]>
-  /** The public addresses that accounts have. */
+  /** The public addresses and volumes that accounts have. */
   held: () => Promise<readonly Held[]>
 }
 

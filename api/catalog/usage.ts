@@ -48,9 +48,9 @@ export function releaseCapacity(tx: Queries, pool: string, { cpu, ram_mb, disk_g
   return changeLast(tx, addUsage(tx, pool, given), { isNeeded: false })
 }
 
-/** The pools of which servers hold a part. */
+/** The pools of which servers or volumes hold a part. */
 export async function usedPools(db: Queries): Promise<string[]> {
-  const rows = await db.selectFrom('pool_usage').select('pool').where('cpu', '>', 0).execute()
+  const rows = await db.selectFrom('pool_usage').select('pool').where('disk_gb', '>', 0).execute()
   return rows.map(({ pool }) => pool)
 }
 

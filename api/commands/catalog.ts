@@ -12,6 +12,7 @@ import type { Database } from '../database/database.ts'
 import { openSqlite } from '../database/sqlite.ts'
 import { writeWholeSync } from '../files.ts'
 import { orderedServers, payersOf } from '../servers/queries.ts'
+import { zonesWithVolumes } from '../volumes/queries.ts'
 import { openImages } from './compute.ts'
 import { openDataDir, refuseMoved, requireInstallation } from './installation.ts'
 
@@ -57,9 +58,12 @@ export function catalogPlace(config: Config, db?: Database): CatalogPlace {
     lastGood: lastGoodCatalog(config),
     images,
     ordered: look((db) => orderedServers(db).execute()),
-    // A database from before there were addresses has no table of them.
+    // A database of an earlier version may have no table of them.
     held: () =>
-      look((db) => heldAddresses(db).execute())().catch((error) => (db ? Promise.reject(error) : [])),
+      look(async (db) => [
+        ...(await heldAddresses(db).execute()),
+        ...(await zonesWithVolumes(db).execute()).map((zone) => ({ ...zone, address: null })),
+      ])().catch((error) => (db ? Promise.reject(error) : [])),
   }
 }
 

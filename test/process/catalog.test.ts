@@ -78,7 +78,7 @@ test(
     )
     const faults = [
       `template mini: no such image file, or no access: ${path.join(data, 'none.img')}.`,
-      'template micro is missing, but servers use it',
+      'template micro is missing, but it is in use',
     ]
     for (const command of [
       ['catalog', 'check'],

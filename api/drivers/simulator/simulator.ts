@@ -260,7 +260,7 @@ export class Simulator extends SimulatedVolumes implements Driver {
   }
 
   async setAddress(serverId: string, card: PrivateCard): Promise<void> {
-    this.#failIfTold('setAddress')
+    this.failIfTold('setAddress')
     const now = this.#options.clock.now()
     await this.#machines.change(serverId, (machine) => withAddress(known(machine), card, now))
   }

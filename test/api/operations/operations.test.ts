@@ -161,7 +161,7 @@ test('the operations of all servers of an account are listed together, filtered 
     earlier,
   ])
   expect(await list(`?subject_id=${NOBODY}`)).toEqual([])
-  for (const query of ['type=create,stop', 'status=over', 'subject_type=volume', 'subject_id=x', 'limit=0'])
+  for (const query of ['type=create,stop', 'status=over', 'subject_type=planet', 'subject_id=x', 'limit=0'])
     expect((await t.call('GET', `/operations?${query}`)).status).toBe(422)
 
   const page = await t.call('GET', '/operations?type=create&limit=1')
