@@ -169,6 +169,13 @@ export interface AccountChoice {
   account_id: string
 }
 
+export interface AccountClose {
+  /** Reason, at most 200 characters; the customer sees it */
+  reason: string
+  /** Whether to close it even if servers of it have `delete_protection`. Default: false. */
+  force?: boolean | undefined
+}
+
 export interface AccountCreate {
   /** E-mail address; capital letters make no difference */
   email: string
@@ -374,6 +381,17 @@ export interface Credit {
   /** Amount in rubles, above zero, with at most two decimals */
   amount: string
   /** `payment` for money received, `correction` for a gift, which does not count as a payment */
+  type: 'payment' | 'correction'
+  /** Reason, at most 200 characters; the customer sees it */
+  reason: string
+  /** Reference of the payment, without spaces, unique in the installation; a repeated one is booked only once */
+  reference: string
+}
+
+export interface Debit {
+  /** Amount in rubles, above zero, with at most two decimals */
+  amount: string
+  /** `payment` for money that the customer took back, which counts less as paid; `correction` for all else */
   type: 'payment' | 'correction'
   /** Reason, at most 200 characters; the customer sees it */
   reason: string
@@ -938,6 +956,10 @@ export interface OperatedAccount {
   external_id: string | null
   /** Name of the customer */
   name: string
+  /** The operator's own words for the account, which its customer does not see */
+  tags: Array<string>
+  /** The operator's own notes, which the customer does not see; null if there are none */
+  notes: string | null
   /** Status of the account */
   status: 'active' | 'suspended' | 'closed'
   /** Reason for the status; null if it never changed */
@@ -961,6 +983,17 @@ export interface OperatedAccountList {
   items: Array<OperatedAccount>
   /** Number of all matching items, not only those on this page */
   total: number
+}
+
+export interface OperatedAccountUpdate {
+  /** A name of your choice, 1 to 100 characters, at least one of them visible and none of them a control, zero-width or direction character; need not be unique */
+  name?: string | undefined
+  /** The operator's own id of the account, unique in the installation; null for none */
+  external_id?: string | null | undefined
+  /** The operator's own words for the account, which its customer does not see */
+  tags?: Array<string> | undefined
+  /** The operator's own notes, which the customer does not see; null for none */
+  notes?: string | null | undefined
 }
 
 export interface OperatedImage {
@@ -3987,6 +4020,8 @@ export interface Routes {
       status?: 'active' | 'suspended' | 'closed' | undefined
       /** The operator's own id of the account, unique in the installation, without spaces */
       external_id?: string | undefined
+      /** Up to 40 lower-case letters, digits, - and _ */
+      tag?: string | undefined
     } | undefined
     reply: OperatedAccountList
   }
@@ -4001,6 +4036,15 @@ export interface Routes {
       /** Id of the account, a UUID */
       account_id: string
     }
+    reply: OperatedAccount
+  }
+  /** Change the name, the external id, the tags and the notes of an account */
+  'PATCH /operator/accounts/{account_id}': {
+    path: {
+      /** Id of the account, a UUID */
+      account_id: string
+    }
+    body?: OperatedAccountUpdate | undefined
     reply: OperatedAccount
   }
   /** Set limits of an account */
@@ -4020,6 +4064,15 @@ export interface Routes {
     }
     reply: LoginLink
   }
+  /** Create an API token of an account */
+  'POST /operator/accounts/{account_id}/tokens': {
+    path: {
+      /** Id of the account, a UUID */
+      account_id: string
+    }
+    body: TokenCreate
+    reply: NewToken
+  }
   /** Suspend an account */
   'POST /operator/accounts/{account_id}/suspend': {
     path: {
@@ -4029,13 +4082,22 @@ export interface Routes {
     body: StatusChange
     reply: OperatedAccount
   }
-  /** Resume a suspended account */
+  /** Resume a suspended or closed account */
   'POST /operator/accounts/{account_id}/resume': {
     path: {
       /** Id of the account, a UUID */
       account_id: string
     }
     body: StatusChange
+    reply: OperatedAccount
+  }
+  /** Close an account */
+  'POST /operator/accounts/{account_id}/close': {
+    path: {
+      /** Id of the account, a UUID */
+      account_id: string
+    }
+    body: AccountClose
     reply: OperatedAccount
   }
   /** Credit the balance of an account */
@@ -4045,6 +4107,15 @@ export interface Routes {
       account_id: string
     }
     body: Credit
+    reply: OperatedAccount
+  }
+  /** Debit the balance of an account */
+  'POST /operator/accounts/{account_id}/debit': {
+    path: {
+      /** Id of the account, a UUID */
+      account_id: string
+    }
+    body: Debit
     reply: OperatedAccount
   }
   /** List the capacity of each zone, and how much of it is sold */

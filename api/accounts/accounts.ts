@@ -2,10 +2,10 @@ import { sql } from 'kysely'
 import { v7 as uuid } from 'uuid'
 import { paidIn } from '../billing/ledger.ts'
 import type { Clock } from '../clock.ts'
-import { type Database, inTransaction, type Queries } from '../database/database.ts'
+import { type Database, inTransaction, isDuplicate, type Queries } from '../database/database.ts'
 import { contains, type Page, pageOf } from '../database/page.ts'
 import { prepared } from '../database/prepared.ts'
-import { record } from '../events/outbox.ts'
+import { audit, record } from '../events/outbox.ts'
 import type { Quota } from '../feature.ts'
 import { type Limited, limitsOf, ownLimits, requireWithin } from './quotas.ts'
 import type { AccountTable } from './tables.ts'
@@ -41,6 +41,8 @@ export async function createAccount(
         ram_mb_used: 0,
         disk_gb_used: 0,
         is_smtp_open: 0,
+        tags: '[]',
+        notes: null,
         created_at: now,
       })
       .onConflict((conflict) => conflict.doNothing())
@@ -132,10 +134,12 @@ export function searchAccounts(
     search = '',
     status,
     external_id,
+    tag,
   }: {
     search?: string | undefined
     status?: AccountTable['status'] | undefined
     external_id?: string | undefined
+    tag?: string | undefined
   },
   page: Page,
 ) {
@@ -143,9 +147,32 @@ export function searchAccounts(
   let matching = db.selectFrom('accounts').selectAll()
   if (status) matching = matching.where('status', '=', status)
   if (external_id !== undefined) matching = matching.where('external_id', '=', external_id)
+  if (tag !== undefined) matching = matching.where(contains(JSON.stringify(tag), 'tags'))
   if (wanted)
     matching = matching.where((eb) => eb.or([eb('account_id', '=', wanted), contains(wanted, 'email')]))
   return pageOf(matching.orderBy('account_id', 'desc'), page)
+}
+
+/**
+ * Changes what an operator keeps of an account.
+ * @returns false if another account has the external id
+ */
+export async function describeAccount(
+  { db, clock }: { db: Database; clock: Clock },
+  accountId: string,
+  change: Partial<Pick<AccountTable, 'name' | 'external_id' | 'tags' | 'notes'>>,
+): Promise<boolean> {
+  if (Object.keys(change).length === 0) return true
+  try {
+    await db.transaction().execute(async (tx) => {
+      await tx.updateTable('accounts').set(change).where('account_id', '=', accountId).execute()
+      await audit(tx, [accountId], { objectType: 'account', objectId: accountId, at: clock.now() })
+    })
+    return true
+  } catch (error) {
+    if (isDuplicate(error)) return false
+    throw error
+  }
 }
 
 /** Size of an account's servers, which is kept in the account's row. */

@@ -27,6 +27,10 @@ export interface AccountTable {
   disk_gb_used: number
   /** 1: its servers may connect to port 25 of others. */
   is_smtp_open: number
+  /** The operator's own words for the account, as a JSON array: customers do not see them. */
+  tags: string
+  /** The operator's own notes on the account: customers do not see them. */
+  notes: string | null
   created_at: number
 }
 

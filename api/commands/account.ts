@@ -1,11 +1,5 @@
 import { Argument, Command, Option } from 'commander'
-import {
-  changeQuotas,
-  changeSmtp,
-  changeStatus,
-  createAccount,
-  searchAccounts,
-} from '../accounts/accounts.ts'
+import { changeQuotas, changeSmtp, createAccount, searchAccounts } from '../accounts/accounts.ts'
 import { limitsOf, ownLimits } from '../accounts/quotas.ts'
 import type { AccountTable } from '../accounts/tables.ts'
 import { countTokens } from '../accounts/tokens.ts'
@@ -15,9 +9,8 @@ import { CommandError, ConfigError } from '../config.ts'
 import { listAudit } from '../events/audit.ts'
 import { quotas } from '../features.ts'
 import { formatMoney, parseMoney } from '../money.ts'
-import { book } from '../operator/accounts.ts'
+import { book, moveStatus } from '../operator/accounts.ts'
 import { canonicalEmail } from '../people/person/people.ts'
-import { reprieveAll } from '../servers/suspension.ts'
 import { closeCommand } from './close.ts'
 import { paged, printMore, wholeNumber } from './listing.ts'
 import { accountByEmail, accountByNameOrId, type ReadConfig, shortTime, withDatabase } from './operator.ts'
@@ -233,9 +226,7 @@ function addStatusCommand(
       await withDatabase(config(), `account ${change.name}`, async (db) => {
         const { account_id: id, email, status } = await accountByNameOrId(db, given)
         const isChanged = await db.transaction().execute(async (tx) => {
-          const isDone = await changeStatus({ db: tx, clock, quotas }, id, { ...change, reason })
-          if (isDone && change.to === 'active') await reprieveAll(tx, id, clock.now())
-          return isDone
+          return moveStatus({ db: tx, clock, quotas }, id, { ...change, reason })
         })
         if (!isChanged) throw new CommandError(`Nothing changed: ${email} is ${status}.`)
         console.log(`${email} is ${change.to}.`)

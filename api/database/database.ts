@@ -51,6 +51,7 @@ import * as endedPorts from './migrations/0041-ended-ports.ts'
 import * as operatorTokens from './migrations/0042-operator-tokens.ts'
 import * as snapshots from './migrations/0043-snapshots.ts'
 import * as volumes from './migrations/0044-volumes.ts'
+import * as accountNotes from './migrations/0045-account-notes.ts'
 import { PostgresConnection, Unchanged, Unreachable } from './postgres-connection.ts'
 import type { Schema } from './schema.ts'
 
@@ -107,6 +108,7 @@ export const migrations: Record<string, Migration> = {
   '0042-operator-tokens': operatorTokens,
   '0043-snapshots': snapshots,
   '0044-volumes': volumes,
+  '0045-account-notes': accountNotes,
 }
 
 /**
@@ -210,6 +212,13 @@ const POSTGRES_UNAVAILABLE = /^(08|53|57)|^(55P03|25P03|40P01|40001)$/
 /** True if another process holds SQLite's lock. */
 export function isBusy(error: unknown): boolean {
   return error instanceof Error && sqliteCode(error) === 5
+}
+
+/** True if a row was refused because a unique index has its value already. */
+export function isDuplicate(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  // SQLite's CONSTRAINT and PostgreSQL's unique_violation.
+  return sqliteCode(error) === 19 || ('code' in error && error.code === '23505')
 }
 
 /** SQLite's CORRUPT and NOTADB. */

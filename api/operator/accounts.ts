@@ -2,6 +2,7 @@ import {
   changeQuotas,
   changeStatus,
   createAccount,
+  describeAccount,
   findAccount,
   findAccountByEmail,
   findAccountByExternalId,
@@ -11,7 +12,7 @@ import { refuseClosed } from '../accounts/status.ts'
 import type { AccountTable } from '../accounts/tables.ts'
 import { ledgersOf, post, ReferenceTaken } from '../billing/ledger.ts'
 import type { Clock } from '../clock.ts'
-import type { Database } from '../database/database.ts'
+import type { Database, Queries } from '../database/database.ts'
 import type { Page } from '../database/page.ts'
 import type { Quota } from '../feature.ts'
 import { isoTime, isoTimeOrNull } from '../http/contract/fields.ts'
@@ -20,7 +21,16 @@ import type { Remember } from '../http/contract/route.ts'
 import { currentOrigin, onBehalfOf } from '../http/limits/origin.ts'
 import { formatMoney, parseMoney } from '../money.ts'
 import { canonicalEmail } from '../people/person/people.ts'
-import { type AccountCreate, type Credit, type OperatedAccount, operatorProblems } from './schema.ts'
+import { operatedServers } from '../servers/queries.ts'
+import { serverProblems } from '../servers/schema.ts'
+import { reprieveAll } from '../servers/suspension.ts'
+import {
+  type AccountCreate,
+  type AccountUpdate,
+  type Credit,
+  type OperatedAccount,
+  operatorProblems,
+} from './schema.ts'
 
 interface Place {
   db: Database
@@ -48,6 +58,8 @@ async function viewsOf(db: Database, rows: readonly AccountTable[]): Promise<Ope
       email: row.email,
       external_id: row.external_id,
       name: row.name,
+      tags: tagsOf(row),
+      notes: row.notes,
       status: row.status,
       status_reason: row.status_reason,
       status_since: isoTimeOrNull(row.status_since),
@@ -58,6 +70,11 @@ async function viewsOf(db: Database, rows: readonly AccountTable[]): Promise<Ope
       created_at: isoTime(row.created_at),
     }
   })
+}
+
+function tagsOf({ tags }: AccountTable): string[] {
+  const words: string[] = JSON.parse(tags)
+  return words
 }
 
 export async function showAccount({ db }: Place, accountId: string): Promise<OperatedAccount> {
@@ -93,6 +110,21 @@ export async function openAccount(
   throw new ApiError(operatorProblems.account_exists, `Nothing was created. ${taken}`)
 }
 
+/** @throws ApiError account_exists if another account has the external id */
+export async function updateAccount(
+  place: Place,
+  accountId: string,
+  { tags, ...change }: AccountUpdate,
+): Promise<OperatedAccount> {
+  const whole = { ...change, ...(tags === undefined ? {} : { tags: JSON.stringify(tags) }) }
+  if (!(await asOperator(() => describeAccount(place, accountId, whole))))
+    throw new ApiError(
+      operatorProblems.account_exists,
+      `Nothing changed. Another account has the external id ${change.external_id}.`,
+    )
+  return showAccount(place, accountId)
+}
+
 /** Sets limits of an account; null returns one to the default. */
 export async function setLimits(
   place: Place,
@@ -113,17 +145,33 @@ export function asOperator<Result>(run: () => Promise<Result>): Promise<Result> 
   return origin ? onBehalfOf({ ...origin, address: null }, run) : run()
 }
 
+interface StatusChange {
+  from: readonly AccountTable['status'][]
+  to: AccountTable['status']
+  reason: string
+}
+
+/** Changes an account's status; one that resumes keeps the servers that would be deleted. @returns false if it is in another status */
+export async function moveStatus(
+  { db, clock, quotas }: Omit<Place, 'db'> & { db: Queries },
+  accountId: string,
+  change: StatusChange,
+): Promise<boolean> {
+  if (!(await changeStatus({ db, clock, quotas }, accountId, change))) return false
+  if (change.to === 'active') await reprieveAll(db, accountId, clock.now())
+  return true
+}
+
 /** @throws ApiError account_status_conflict */
 export async function setStatus(
   place: Place,
   accountId: string,
-  { from, to, reason }: { from: 'active' | 'suspended'; to: 'active' | 'suspended'; reason: string },
+  change: StatusChange,
   remember: Remember,
 ): Promise<OperatedAccount> {
   const isChanged = await asOperator(() =>
     place.db.transaction().execute(async (tx) => {
-      const change = { from: [from], to, reason }
-      if (!(await changeStatus({ ...place, db: tx }, accountId, change))) return false
+      if (!(await moveStatus({ ...place, db: tx }, accountId, change))) return false
       await remember(tx, accountId)
       return true
     }),
@@ -132,9 +180,32 @@ export async function setStatus(
   if (!isChanged)
     throw new ApiError(
       operatorProblems.account_status_conflict,
-      `Nothing changed: the account is ${account.status}, not ${from}.`,
+      `Nothing changed: the account is ${account.status}, not ${change.from.join(' or ')}.`,
     )
   return account
+}
+
+/**
+ * Closes an account; until its servers are deleted, resuming it undoes this.
+ * @throws ApiError account_status_conflict, delete_protected
+ */
+export async function closeAccount(
+  place: Place,
+  accountId: string,
+  { reason, force = false }: { reason: string; force?: boolean | undefined },
+  remember: Remember,
+): Promise<OperatedAccount> {
+  const kept = await operatedServers(place.db)
+    .where('account_id', '=', accountId)
+    .where('delete_protection', '=', 1)
+    .limit(1)
+    .executeTakeFirst()
+  if (kept && !force)
+    throw new ApiError(
+      serverProblems.delete_protected,
+      `Nothing changed: ${kept.name} is protected from deletion. Ask the customer, or send force.`,
+    )
+  return setStatus(place, accountId, { from: ['active', 'suspended'], to: 'closed', reason }, remember)
 }
 
 /**
@@ -152,10 +223,18 @@ export function book(
   })
 }
 
-/** @throws ApiError reference_taken, account_status_conflict */
-export async function addCredit(place: Place, accountId: string, credit: Credit): Promise<OperatedAccount> {
-  const { type, reason: description, reference } = credit
-  const amount = parseMoney(credit.amount)
+/**
+ * Adds an amount to the balance of an account, or takes it away.
+ * @param sign of the amount, which is above zero
+ * @throws ApiError reference_taken, account_status_conflict
+ */
+export async function bookFor(
+  place: Place,
+  accountId: string,
+  sign: 1 | -1,
+  { type, reason: description, reference, ...entry }: Credit,
+): Promise<OperatedAccount> {
+  const amount = sign * parseMoney(entry.amount)
   await asOperator(() => book(place, { accountId, type, amount, description, reference })).catch(
     (error: unknown) => {
       if (error instanceof ApiError)

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { defaultModule } from '../drivers/modules/modules.ts'
 import type { Quota } from '../feature.ts'
-import { CreatedAt, money, nullable, timestamp, uuid } from '../http/contract/fields.ts'
+import { CreatedAt, money, nullable, timestamp, uuid, visibleName } from '../http/contract/fields.ts'
 import { pagingQuery } from '../http/contract/paging.ts'
 import { defineProblems } from '../http/contract/problem.ts'
 import type { OperationSchemas } from '../operations/schema.ts'
@@ -29,6 +29,13 @@ export const OperatedAccount = Type.Object(
       description: "The operator's own id of the account; null if they gave none",
     }),
     name: Type.String({ description: 'Name of the customer', examples: ['Ann'] }),
+    tags: Type.Array(Type.String({ examples: ['reseller'] }), {
+      description: "The operator's own words for the account, which its customer does not see",
+      examples: [['reseller']],
+    }),
+    notes: nullable(Type.String({ examples: ['Calls on Mondays'] }), {
+      description: "The operator's own notes, which the customer does not see; null if there are none",
+    }),
     status: Status,
     status_reason: nullable(Type.String({ examples: [null] }), {
       description: 'Reason for the status; null if it never changed',
@@ -59,6 +66,13 @@ const ExternalId = Type.String({
   errorMessage: 'must be letters, digits and signs, without spaces.',
 })
 
+const Tag = Type.String({
+  pattern: '^[a-z0-9][a-z0-9_-]{0,39}$',
+  description: 'Up to 40 lower-case letters, digits, - and _',
+  examples: ['reseller'],
+  errorMessage: 'must be up to 40 lower-case letters, digits, - and _, such as "reseller".',
+})
+
 export const AccountQuery = Type.Object({
   ...pagingQuery,
   search: Type.Optional(
@@ -70,6 +84,7 @@ export const AccountQuery = Type.Object({
   ),
   status: Type.Optional(Status),
   external_id: Type.Optional(ExternalId),
+  tag: Type.Optional(Tag),
 })
 
 const CustomerName = Type.String({
@@ -89,6 +104,32 @@ export const AccountCreate = Type.Object(
   { title: 'AccountCreate', description: 'A new account for a customer' },
 )
 export type AccountCreate = Static<typeof AccountCreate>
+
+export const AccountUpdate = Type.Object(
+  {
+    name: Type.Optional(visibleName(100, 'Ann')),
+    external_id: Type.Optional(
+      nullable(ExternalId, {
+        description: "The operator's own id of the account, unique in the installation; null for none",
+      }),
+    ),
+    tags: Type.Optional(
+      Type.Array(Tag, {
+        maxItems: 20,
+        uniqueItems: true,
+        description: "The operator's own words for the account, which its customer does not see",
+        examples: [['reseller']],
+      }),
+    ),
+    notes: Type.Optional(
+      nullable(Type.String({ maxLength: 2000, examples: ['Calls on Mondays'] }), {
+        description: "The operator's own notes, which the customer does not see; null for none",
+      }),
+    ),
+  },
+  { title: 'OperatedAccountUpdate', description: 'The changes of an account; other fields stay' },
+)
+export type AccountUpdate = Static<typeof AccountUpdate>
 
 /** Limits of an account that an operator sets, by the name of the quota. */
 export function limitChange(quotas: readonly Quota[]) {
@@ -136,31 +177,62 @@ export const StatusChange = Type.Object(
   { title: 'StatusChange', description: 'Why the status of an account changes' },
 )
 
+export const AccountClose = Type.Object(
+  {
+    reason: Reason,
+    force: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description: 'Whether to close it even if servers of it have `delete_protection`',
+        examples: [false],
+      }),
+    ),
+  },
+  { title: 'AccountClose', description: 'Why an account is closed' },
+)
+
+const Amount = Type.String({
+  pattern: String.raw`^(?=.*[1-9])\d{1,9}(\.\d{1,2})?$`,
+  description: 'Amount in rubles, above zero, with at most two decimals',
+  examples: ['500.00'],
+  errorMessage: 'must be an amount above zero such as "500.00".',
+})
+
+const Reference = Type.String({
+  minLength: 1,
+  maxLength: 100,
+  pattern: String.raw`^[\x21-\x7e]+$`,
+  description:
+    'Reference of the payment, without spaces, unique in the installation; a repeated one is booked only once',
+  examples: ['bank-2026-11-20-17'],
+  errorMessage: 'must be letters, digits and signs, without spaces.',
+})
+
 export const Credit = Type.Object(
   {
-    amount: Type.String({
-      pattern: String.raw`^(?=.*[1-9])\d{1,9}(\.\d{1,2})?$`,
-      description: 'Amount in rubles, above zero, with at most two decimals',
-      examples: ['500.00'],
-      errorMessage: 'must be an amount above zero such as "500.00".',
-    }),
+    amount: Amount,
     type: Type.Enum(['payment', 'correction'], {
       description: '`payment` for money received, `correction` for a gift, which does not count as a payment',
     }),
     reason: Reason,
-    reference: Type.String({
-      minLength: 1,
-      maxLength: 100,
-      pattern: String.raw`^[\x21-\x7e]+$`,
-      description:
-        'Reference of the payment, without spaces, unique in the installation; a repeated one is booked only once',
-      examples: ['bank-2026-11-20-17'],
-      errorMessage: 'must be letters, digits and signs, without spaces.',
-    }),
+    reference: Reference,
   },
   { title: 'Credit', description: 'An amount to add to the balance of an account' },
 )
 export type Credit = Static<typeof Credit>
+
+export const Debit = Type.Object(
+  {
+    amount: Amount,
+    type: Type.Enum(['payment', 'correction'], {
+      description:
+        '`payment` for money that the customer took back, which counts less as paid; `correction` for all else',
+    }),
+    reason: Reason,
+    reference: Reference,
+  },
+  { title: 'Debit', description: 'An amount to take from the balance of an account' },
+)
 
 const size = {
   cpu: Type.Integer({ description: 'Cores', examples: [64] }),

@@ -197,7 +197,8 @@ function caller(app: App, token: string | null): Call {
     const isJson = reply.headers['content-type']?.toString().includes('json')
     return {
       status: reply.statusCode,
-      body: isJson ? JSON.parse(reply.body) : reply.body,
+      // A reply to HEAD has no body.
+      body: isJson && reply.body ? JSON.parse(reply.body) : reply.body,
       headers: Object.fromEntries(
         Object.entries(reply.headers).map(([name, value]) => [name, value?.toString()]),
       ),

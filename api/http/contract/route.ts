@@ -82,7 +82,9 @@ export interface Report {
 type PersonEvent =
   | 'account_suspended'
   | 'account_resumed'
+  | 'account_closed'
   | 'account_credited'
+  | 'account_debited'
   | 'login_link_created'
   | 'signed_in'
   | 'signed_out'

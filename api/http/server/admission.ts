@@ -64,10 +64,10 @@ function countOf(request: FastifyRequest, { actor, signedIn, operator }: Caller)
   const { isOwn, isRead: isQuestion, accepted } = routeOptions.config
   const own = ownerOf({ actor, signedIn })
   if (isOwn && own) return { policy: 'own', caller: own }
-  if (operator) return { policy: method === 'GET' ? 'reads' : 'writes', caller: operator.tokenId }
-  if (!actor) return { policy: 'anonymous', caller: addressOf(request) }
   // To keep a reply for its key is to write.
   const isRead = method === 'GET' || method === 'HEAD' || (isQuestion && !headers['idempotency-key'])
+  if (operator) return { policy: isRead ? 'reads' : 'writes', caller: operator.tokenId }
+  if (!actor) return { policy: 'anonymous', caller: addressOf(request) }
   // A request that waits for its refusal must not hold a place of the account either.
   const isRefused = accepted ? !holdsOne(actor, accepted) : !isRead && !signedIn
   if (isRefused) return { policy: 'refused', caller: own }

@@ -181,4 +181,8 @@ async function walkOperators(meter: Meter, t: TestApp): Promise<void> {
     reason: 'Paid by bank transfer',
   })
   await call('POST', `${opened}/login`)
+  await call('PATCH', opened, { tags: ['reseller'], notes: 'Calls on Mondays' })
+  await call('POST', `${opened}/tokens`, { name: 'shop', scopes: ['read'] })
+  await call('POST', `${opened}/debit`, { ...credit, reference: 'back-1' })
+  await call('POST', `${opened}/close`, { reason: 'Asked for it' })
 }

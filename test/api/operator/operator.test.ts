@@ -34,8 +34,10 @@ const reason = { reason: 'Sends spam' }
 const BODIES: Record<string, object> = {
   accounts: { email: 'new@example.com' },
   credit,
+  debit: { ...credit, reference: 'back-17' },
   limits: { ...reason, limits: { servers: 3 } },
   login: {},
+  tokens: { name: 'shop', scopes: ['read'] },
 }
 
 /** Every route of the running app that is the operator's, as it describes itself, with a body that would do. */
@@ -44,10 +46,10 @@ async function routesOf(t: TestApp, accountId: string) {
   return Object.entries(paths as Record<string, object>).flatMap(([path, methods]) => {
     if (!path.startsWith('/operator/')) return []
     const body = BODIES[path.split('/').at(-1) ?? ''] ?? reason
-    return Object.keys(methods).map((method) => {
-      const isRead = method === 'get'
+    return Object.keys(methods).map((method): Parameters<Call> => {
       const filled = path.replace('{account_id}', accountId)
-      return [isRead ? 'GET' : 'POST', filled, isRead ? undefined : body] as const
+      if (method === 'post') return ['POST', filled, body]
+      return [method === 'get' ? 'GET' : 'PATCH', filled]
     })
   })
 }
@@ -55,7 +57,7 @@ async function routesOf(t: TestApp, accountId: string) {
 test('only a person with the operator’s role and two-factor authentication gets in, as long as they have both', async () => {
   const { t, olga } = await withOperator()
   const routes = await routesOf(t, t.accountId)
-  expect(routes.length).toBe(11)
+  expect(routes.length).toBe(15)
   const owner = await signUp(t, 'ann@example.com')
   await turnOnTwoFactor(t, owner.call)
   const refused = async (call: Call) =>

@@ -1,40 +1,26 @@
 import { expect, test } from 'vitest'
-import type { OperatorScope } from '../../../api/http/contract/auth.ts'
-import { createOperatorToken, revokeOperatorToken } from '../../../api/operator/tokens.ts'
+import { revokeOperatorToken } from '../../../api/operator/tokens.ts'
 import { setOperator } from '../../../api/people/person/people.ts'
-import { type TestApp, testApp } from '../../harness/app.ts'
 import { openBrowser, signUp } from '../harness/browser.ts'
 import { NOBODY } from '../harness/ordering.ts'
+import { DAY_MS, makeOperatorToken, withShop } from './harness/shop.ts'
 
-const DAY_MS = 24 * 3600_000
 const codeOf = ({ status, body }: { status: number; body: { code?: string } }) => [status, body?.code]
-
-function make(t: TestApp, scopes: readonly OperatorScope[], cidrs = ['127.0.0.0/8']) {
-  const token = { name: 'shop', scopes, cidrs, expiresAt: t.clock.now() + DAY_MS, createdBy: 'root' }
-  return createOperatorToken(t.db, t.clock, token)
-}
-
-/** An app, and the calls of a shop with a token for all of the operator's scopes. */
-async function withShop() {
-  const t = await testApp()
-  const { tokenId, value } = await make(t, ['operator:read', 'operator:write', 'operator:money'])
-  return { t, tokenId, value, shop: t.callAs(value) }
-}
 
 test('an operator’s token opens what its scopes allow, from its addresses, until it expires or is revoked', async () => {
   const { t, tokenId, value, shop } = await withShop()
   expect(value).toMatch(/^berthop_[0-9A-Za-z]{49}$/)
   expect((await shop('GET', '/operator/accounts')).status).toBe(200)
-  const reader = t.callAs((await make(t, ['operator:read'])).value)
+  const reader = t.callAs((await makeOperatorToken(t, ['operator:read'])).value)
   expect((await reader('GET', `/operator/accounts/${t.accountId}`)).body.account_id).toBe(t.accountId)
   const suspend = await reader('POST', `/operator/accounts/${t.accountId}/suspend`, { reason: 'Spam' })
   expect(codeOf(suspend)).toEqual([403, 'insufficient_scope'])
   expect(suspend.body.required_scope).toBe('operator:write')
-  const writer = t.callAs((await make(t, ['operator:read', 'operator:write'])).value)
+  const writer = t.callAs((await makeOperatorToken(t, ['operator:read', 'operator:write'])).value)
   const credit = { amount: '1', type: 'payment', reason: 'Card', reference: 'card-1' }
   const refused = await writer('POST', `/operator/accounts/${t.accountId}/credit`, credit)
   expect(codeOf(refused)).toEqual([403, 'insufficient_scope'])
-  const elsewhere = t.callAs((await make(t, ['operator:read'], ['192.0.2.0/24'])).value)
+  const elsewhere = t.callAs((await makeOperatorToken(t, ['operator:read'], ['192.0.2.0/24'])).value)
   expect(codeOf(await elsewhere('GET', '/operator/accounts'))).toEqual([403, 'address_not_allowed'])
 
   t.clock.advance(DAY_MS)
