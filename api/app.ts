@@ -4,6 +4,7 @@ import type { BillingWorker } from './billing/worker.ts'
 import { Capacity } from './catalog/capacity.ts'
 import { openPools } from './catalog/usage.ts'
 import { Consoles } from './consoles/consoles.ts'
+import { FullDisk } from './database/full-disk.ts'
 import type { EventWorker } from './events/worker.ts'
 import { cleaning, eventScopes, features, quotas } from './features.ts'
 import { Turns } from './http/limits/turns.ts'
@@ -49,7 +50,8 @@ export interface App {
 /** The whole program, wired by hand: database, drivers, features, routes, workers. Nothing runs yet. */
 export async function buildApp(given: AppOptions): Promise<App> {
   const { peers: others = noPeers(), recent = (read) => read(given.db) } = given
-  const options: Wired = { ...given, peers: others, recent }
+  const { disk = new FullDisk(given.clock) } = given
+  const options: Wired = { ...given, peers: others, recent, disk }
   const { db, clock, drivers, catalog, peers } = options
   const turns = new Turns()
   await openPools(db, drivers.pools)

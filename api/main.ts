@@ -2,6 +2,7 @@
 import { Command, Option } from 'commander'
 import pino from 'pino'
 import { CatalogError } from './catalog/file.ts'
+import { systemClock } from './clock.ts'
 import { accountCommands } from './commands/account.ts'
 import { addressCommands } from './commands/address.ts'
 import { backupCommand } from './commands/backup.ts'
@@ -21,6 +22,7 @@ import { traceCommand } from './commands/trace.ts'
 import { upgradeNotesCommand } from './commands/upgrade-notes.ts'
 import { checkCommand } from './commands/walls.ts'
 import { CommandError, ConfigError, readConfig } from './config.ts'
+import { FullDisk } from './database/full-disk.ts'
 import manifest from './package.json' with { type: 'json' }
 import { type SettingName, settings } from './settings.ts'
 
@@ -86,10 +88,11 @@ const serving = program
     const parsed = config()
     const stderr = pino.destination({ dest: 2, sync: true })
     const terminal = { write: (line: string) => void stderr.write(readable(line)) }
-    const log = pino({ level: parsed.logLevel, hooks }, process.stderr.isTTY ? terminal : stderr)
+    const disk = new FullDisk(systemClock)
+    const log = pino({ level: parsed.logLevel, hooks: hooks(disk) }, process.stderr.isTTY ? terminal : stderr)
     // Notices reach operators at any level of the log. Journals get JSON only.
     const notices = process.stdout.isTTY ? null : pino(pino.destination({ dest: 1, sync: true }))
-    await serve(parsed, log, notices)
+    await serve(parsed, { log, notices, disk })
   })
 program.addCommand(checkCommand(config))
 program.addCommand(migrateCommand(config))

@@ -36,6 +36,8 @@ export interface TelemetrySources {
   backedUpAt: () => Promise<number | null>
   /** True if the catalogue file is invalid, so that an earlier one is in force. */
   isCatalogInvalid: () => boolean
+  /** True if writes fail because a disk is full. */
+  isDiskFull: () => boolean
 }
 
 /** Reads a gauge, and sets its values. */
@@ -230,9 +232,11 @@ export class Telemetry {
     })
   }
 
-  #watchPlace({ db, clock, dataDir, backedUpAt, isCatalogInvalid }: TelemetrySources): void {
+  #watchPlace({ db, clock, dataDir, backedUpAt, ...is }: TelemetrySources): void {
     const invalid = '1 if the catalogue file is invalid, so that the last good one is in force'
-    this.#ownGauge('berth_catalog_invalid', invalid, [], async (set) => set(isCatalogInvalid() ? 1 : 0))
+    this.#ownGauge('berth_catalog_invalid', invalid, [], async (set) => set(is.isCatalogInvalid() ? 1 : 0))
+    const full = '1 if a disk had no room for a write within the last two minutes'
+    this.#ownGauge('berth_disk_full', full, [], async (set) => set(is.isDiskFull() ? 1 : 0))
     const backup =
       'Time since the last backup by berthd backup; +Inf if there has never been one, NaN if unknown'
     this.#ownGauge('berth_backup_age_seconds', backup, [], async (set) => {

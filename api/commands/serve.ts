@@ -10,6 +10,7 @@ import { type OpenCatalog, openCatalog, watchCatalog } from '../catalog/live.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import { type Config, ConfigError } from '../config.ts'
 import type { Database } from '../database/database.ts'
+import type { FullDisk } from '../database/full-disk.ts'
 import type { Replica } from '../database/replica.ts'
 import { readPages } from '../http/server/pages.ts'
 import { messageOf } from '../message-of.ts'
@@ -38,10 +39,13 @@ const STOP_MS = 15_000
 
 /**
  * Runs the service until it is stopped, and ends the process.
- * @param notices logs messages for the operator as JSON; null: they are printed on a terminal
+ * @param told.notices logs messages for the operator as JSON; null: they are printed on a terminal
  * @throws ConfigError, CatalogError for user mistakes, with a sentence on what to do
  */
-export async function serve(config: Config, log: Logger, notices: Logger | null): Promise<void> {
+export async function serve(
+  config: Config,
+  { log, notices, disk }: { log: Logger; notices: Logger | null; disk: FullDisk },
+): Promise<void> {
   const say: Say = (line: string) => (notices ? notices.info(line) : console.log(line))
   await refuseUnsafeFirstStart(config)
   const unlock = config.role === 'all' ? lockDataDir(config) : () => {}
@@ -64,25 +68,18 @@ export async function serve(config: Config, log: Logger, notices: Logger | null)
   const site = (): string => new URL(publicUrl(config) ?? app.http.listeningOrigin).origin
   const pages = config.hasConsole ? readPages(CONSOLE) : null
   const app: App = await buildApp({
-    db,
-    clock,
-    drivers: compute.drivers,
-    catalog,
-    secrets,
-    log,
-    securityLog: notices ?? undefined,
-    telemetry,
     ...config,
+    ...{ db, clock, drivers: compute.drivers, catalog, secrets, log, telemetry, disk, pages },
+    securityLog: notices ?? undefined,
     mailer: openMailer(config),
     siteUrl: site,
     ...partOf(config, others, replica),
     ...{ sshHost: publicHost(config), publicUrl: publicUrl(config) },
-    pages,
   })
   const address = await listen(app.http, config)
   // An installation for many users has no demo account.
   const demo = link ? null : await openDemo(db, config, { site: site(), isShown: notices === null })
-  const watched = { db, clock, app, compute, opened, others }
+  const watched = { db, clock, app, compute, opened, others, disk }
   const scrapes = telemetry && (await answerScrapes(telemetry, config, watched))
   await startWorkers(app, config, others)
   const stopped = untilStopped()
@@ -204,6 +201,7 @@ async function answerScrapes(
     compute,
     opened,
     others,
+    disk,
   }: {
     db: Database
     clock: Clock
@@ -211,6 +209,7 @@ async function answerScrapes(
     compute: Compute
     opened: OpenCatalog
     others: Members | null
+    disk: FullDisk
   },
 ) {
   const { metrics, dataDir } = config
@@ -226,7 +225,8 @@ async function answerScrapes(
   const tellsTotals = () => others?.holds('totals') ?? true
   const backedUpAt = () => lastBackup(config)
   const isCatalogInvalid = () => opened.fault !== null
-  telemetry.watch({ db, clock, ...app, images: found, dataDir, tellsTotals, backedUpAt, isCatalogInvalid })
+  const watched = { tellsTotals, backedUpAt, isCatalogInvalid, isDiskFull: () => disk.isFull }
+  telemetry.watch({ db, clock, ...app, images: found, dataDir, ...watched })
   const { host, port } = metrics ?? { host: '127.0.0.1', port: 0 }
   return telemetry.listen(host, port).catch((error: unknown) => {
     throw new ConfigError(

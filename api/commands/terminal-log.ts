@@ -1,4 +1,5 @@
 import pino from 'pino'
+import type { FullDisk } from '../database/full-disk.ts'
 import { isLost } from '../database/postgres-connection.ts'
 
 interface Line extends Record<string, unknown> {
@@ -23,18 +24,25 @@ export function readable(line: string): string {
 
 const ERROR = 50
 
+const FULL =
+  'A disk is full: changes are refused, and machines that need room stop. Make room as docs/operating/trouble.md says; then everything continues by itself.'
+
 /**
- * Lowers failures for want of the database to warnings: each loop has some at every interruption, which would hide a
- * fault among them. The interruption itself is one error of `api/processes/link.ts`.
+ * Lowers failures for want of the database to warnings, and those for want of room on a disk to details: each loop has
+ * some at every interruption, which would hide a fault among them, and each customer's request makes one on a full
+ * disk. The interruption itself is one error, of `api/processes/link.ts` or here.
  */
-export const hooks: NonNullable<pino.LoggerOptions['hooks']> = {
+export const hooks = (disk: FullDisk): NonNullable<pino.LoggerOptions['hooks']> => ({
   logMethod(args, method, level) {
     const [details]: unknown[] = args
-    const isFailure = typeof details === 'object' && details !== null && 'err' in details
-    if (level === ERROR && isFailure && isLost(details.err)) this.warn(...args)
+    const error = typeof details === 'object' && details !== null && 'err' in details ? details.err : null
+    const isFull = disk.note(error)
+    if (isFull && disk.isNews()) this.error(FULL)
+    if (isFull) this.debug(...args)
+    else if (level === ERROR && isLost(error)) this.warn(...args)
     else method.apply(this, args)
   },
-}
+})
 
 function inWords(value: unknown): string {
   return typeof value === 'string' && /^[\w.,:/@ -]+$/.test(value) ? value : JSON.stringify(value)

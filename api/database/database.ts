@@ -237,6 +237,21 @@ export function isUnavailable(error: unknown): boolean {
   return 'code' in error && typeof error.code === 'string' && POSTGRES_UNAVAILABLE.test(error.code)
 }
 
+/** SQLite's IOERR_SHMSIZE: the index of its log can't grow. */
+const SQLITE_NO_ROOM = 4874
+/** PostgreSQL's disk_full, and the system's names. */
+const NO_ROOM = ['53100', 'ENOSPC', 'EDQUOT']
+
+/** True if an error of the database or the system means that a disk is full. */
+export function isDiskFull(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  if (sqliteCode(error) === 13) return true
+  return (
+    ('errcode' in error && error.errcode === SQLITE_NO_ROOM) ||
+    ('code' in error && NO_ROOM.includes(String(error.code)))
+  )
+}
+
 /** True if a PostgreSQL error means that others hold a lock that is needed, or that transactions deadlock. */
 export function isLockFailure(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === '55P03' || error.code === '40P01')

@@ -24,7 +24,7 @@ export function answering(
   routes: readonly Route[],
   { sockets, security, turns }: { sockets: readonly SocketRoute[]; security: SecurityLog; turns: Turns },
 ): FastifyInstance {
-  const { db, clock, drivers, log, telemetry, rateLimits, trustProxy = [], publicUrl } = options
+  const { db, clock, drivers, log, telemetry, rateLimits, trustProxy = [], publicUrl, disk } = options
   const authenticate = callerFinder(db, clock, operatorTokens(db, clock))
   const pages = options.isWorker ? null : (options.pages ?? null)
   const http = buildHttp({
@@ -44,6 +44,7 @@ export function answering(
     log,
     clock,
     security,
+    disk,
     trustProxy,
     validateReplies: options.validateReplies ?? false,
     observe: telemetry?.request,
@@ -55,6 +56,6 @@ export function answering(
   const compute = drivers.pools.map((pool, at) => {
     return [at === 0 ? 'compute' : `compute_${pool}`, () => drivers.at(pool).host()] as const
   })
-  mountHealth(http, [{ database: () => ping(db) }, Object.fromEntries(compute)])
+  mountHealth(http, [{ database: () => ping(db) }, Object.fromEntries(compute)], disk)
   return http
 }

@@ -3,6 +3,7 @@ import type { Catalog } from '../catalog/file.ts'
 import type { Clock } from '../clock.ts'
 import type { ProviderSettings } from '../config.ts'
 import type { Database } from '../database/database.ts'
+import type { FullDisk } from '../database/full-disk.ts'
 import type { RecentReads } from '../database/replica.ts'
 import type { PortRange } from '../drivers/driver.ts'
 import type { Drivers } from '../drivers/drivers.ts'
@@ -59,6 +60,8 @@ export interface AppOptions {
   pages?: Pages | null
   /** False if the installation has no console (default: true). */
   hasConsole?: boolean
+  /** Notes writes for which a disk has no room (default: of requests only). */
+  disk?: FullDisk
   /** The service's own metrics. */
   telemetry?: Telemetry | undefined
   /** Runs reads that may be a second old (default: on the database). */
@@ -76,4 +79,4 @@ export interface AppOptions {
 }
 
 /** The options with those that several parts of the program need. */
-export type Wired = AppOptions & { peers: Peers; recent: RecentReads }
+export type Wired = AppOptions & { peers: Peers; recent: RecentReads; disk: FullDisk }

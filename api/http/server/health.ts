@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import type { FullDisk } from '../../database/full-disk.ts'
 
 /** Alternatives by name: the service works if one of them does. A check rejects if its part does not work. */
 export type Checks = Readonly<Record<string, () => Promise<unknown>>>
@@ -7,9 +8,10 @@ const PATIENCE_MS = 2_000
 
 /**
  * Mounts the health checks for load balancers and supervisors, without tokens and rate limits. /healthz shows that the
- * process answers; /readyz shows whether it can work, and which parts can't.
+ * process answers; /readyz shows whether it can work, and which parts can't. A full disk leaves it ready: reads
+ * work, and no other process could do more.
  */
-export function mountHealth(http: FastifyInstance, needs: readonly Checks[]): void {
+export function mountHealth(http: FastifyInstance, needs: readonly Checks[], disk: FullDisk): void {
   const looks = needs.flatMap((checks, need) =>
     Object.entries(checks).map(([name, check]) => ({ need, name, look: shared(() => stateOf(check)) })),
   )
@@ -25,8 +27,11 @@ export function mountHealth(http: FastifyInstance, needs: readonly Checks[]): vo
       .code(isReady ? 200 : 503)
       .header('cache-control', 'no-store')
       .send({
-        status: isReady ? 'ok' : 'unavailable',
-        checks: Object.fromEntries(parts.map(({ name, state }) => [name, state])),
+        status: isReady ? (disk.isFull ? 'degraded' : 'ok') : 'unavailable',
+        checks: {
+          ...Object.fromEntries(parts.map(({ name, state }) => [name, state])),
+          ...(disk.isFull ? { disk: 'full' } : {}),
+        },
       })
   })
 }

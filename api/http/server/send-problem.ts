@@ -1,5 +1,5 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { isUnavailable } from '../../database/database.ts'
+import { isDiskFull, isUnavailable } from '../../database/database.ts'
 import { ApiError, httpProblems } from '../contract/problem.ts'
 
 export const BODY_LIMIT = 256 * 1024
@@ -15,6 +15,13 @@ export function toApiError(error: unknown): ApiError | Error {
     )
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE')
     return new ApiError(httpProblems.payload_too_large, `The body may have at most ${BODY_LIMIT / 1024} KiB.`)
+  if (isDiskFull(error))
+    return new ApiError(
+      httpProblems.backend_unavailable,
+      'The change was not stored: the disk of the service is full. Reading still works. Try again once the operator has made room.',
+      {},
+      { 'retry-after': '60' },
+    )
   if (isUnavailable(error))
     return new ApiError(
       httpProblems.backend_unavailable,

@@ -10,6 +10,7 @@ import Fastify, {
 } from 'fastify'
 import { Type } from 'typebox'
 import type { Clock } from '../../clock.ts'
+import type { FullDisk } from '../../database/full-disk.ts'
 import type { Actor, Caller, SignedIn } from '../contract/auth.ts'
 import { etagOf, namesEtag } from '../contract/etag.ts'
 import { ApiError, httpProblems, invalid, notFound } from '../contract/problem.ts'
@@ -57,6 +58,7 @@ export interface HttpOptions {
   log: FastifyBaseLogger
   clock: Clock
   security: SecurityLog
+  disk: FullDisk
   /** Ranges of the proxies whose X-Forwarded-For is trusted. */
   trustProxy: readonly string[]
   /** Called for each request that was replied to. */
@@ -159,12 +161,13 @@ function addHooks(http: FastifyInstance, options: HttpOptions): void {
 
 function answerErrors(
   http: FastifyInstance,
-  { security, rateLimiter, adviceOn = () => null }: HttpOptions,
+  { security, rateLimiter, disk, adviceOn = () => null }: HttpOptions,
   places: readonly Place[],
 ): void {
   http.setErrorHandler(async (error: FastifyError, request, reply) => {
     // Bytes that arrived with the head are read from the socket only after its first check.
     if (isBodyComing(request)) await new Promise(setImmediate)
+    if (disk.note(error)) request.log.error({ err: error, request_id: request.id }, 'a change was not stored')
     const problem = toApiError(error)
     const isNoted = error === request.known?.refusal && request.headers.authorization
     if (!isNoted) security.refused(request, problem)

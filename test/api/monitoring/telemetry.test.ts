@@ -12,8 +12,8 @@ import { make, NOBODY } from '../harness/ordering.ts'
 
 function sourcesOf(t: Awaited<ReturnType<typeof testApp>>, images: TelemetrySources['images']) {
   const backedUpAt = async () => Number.NEGATIVE_INFINITY
-  const isCatalogInvalid = () => false
-  return { db: t.db, clock: t.clock, ...t.app, images, dataDir: tmpdir(), backedUpAt, isCatalogInvalid }
+  const is = { isCatalogInvalid: () => false, isDiskFull: () => false }
+  return { db: t.db, clock: t.clock, ...t.app, images, dataDir: tmpdir(), backedUpAt, ...is }
 }
 
 /** The value of the first line that starts like this; NaN where there is none. */
