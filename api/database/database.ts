@@ -52,6 +52,7 @@ import * as operatorTokens from './migrations/0042-operator-tokens.ts'
 import * as snapshots from './migrations/0043-snapshots.ts'
 import * as volumes from './migrations/0044-volumes.ts'
 import * as accountNotes from './migrations/0045-account-notes.ts'
+import * as orderedServers from './migrations/0046-ordered-servers.ts'
 import { PostgresConnection, Unchanged, Unreachable } from './postgres-connection.ts'
 import type { Schema } from './schema.ts'
 
@@ -109,6 +110,7 @@ export const migrations: Record<string, Migration> = {
   '0043-snapshots': snapshots,
   '0044-volumes': volumes,
   '0045-account-notes': accountNotes,
+  '0046-ordered-servers': orderedServers,
 }
 
 /**

@@ -5,7 +5,7 @@ import { prepared } from '../database/prepared.ts'
 import { findActiveOf } from '../operations/operations.ts'
 import { dataIf, SERVER_SUBJECT } from './operations.ts'
 import { SUSPENDED } from './states.ts'
-import { isSuspended, resizingServers, unbilledCost } from './store.ts'
+import { isSuspended, orderedSums, resizingServers } from './store.ts'
 
 /** The hourly cost of all that an account has ordered, and its balance, in units. */
 interface Ordered {
@@ -40,12 +40,8 @@ async function sumsOf(tx: Queries, accountId: string): Promise<Ordered & { isRes
 }
 
 const sums = prepared((db, { accountId }: { accountId: string }) =>
-  db.selectNoFrom([
+  orderedSums(db, accountId).select([
     hourlyCost(db, accountId).as('billed'),
-    unbilledCost(db, accountId).as('unbilled'),
-    resizingServers(db, accountId)
-      .select((eb) => eb.fn.countAll<number>().as('total'))
-      .as('resizing'),
     balanceIn(db, accountId).as('balance'),
   ]),
 )

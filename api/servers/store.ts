@@ -230,25 +230,32 @@ export function listOverdue(db: Queries, moment: number) {
     .execute()
 }
 
-/** A query of the hourly cost of an account's servers that are about to be billed, or suspended. */
-export function unbilledCost(db: Queries, accountId: string) {
-  return alive(db)
-    .select((eb) => eb.fn.sum<string | number | null>('price_hour').as('hour'))
-    .where('account_id', '=', accountId)
-    .where(isOrdered)
-    .where((eb) =>
-      // It avoids OR, for which PostgreSQL would read the servers of all accounts in these statuses.
-      eb
-        .case()
-        .when('billed_since', 'is', null)
-        .then(eb('status', 'in', becomingBilledIn))
-        .else(eb('status', '=', 'suspended'))
-        .end(),
-    )
+/**
+ * A query of one row: the hourly cost of an account's servers that are about to be billed, or suspended, and the number
+ * of those that are being resized.
+ */
+export function orderedSums(db: Queries, accountId: string) {
+  return (
+    db
+      .selectFrom('servers')
+      // This is the condition of the index `servers_ordered`, which deleted servers do not meet either. Named without
+      // `deleted_at`, it fits no other index, which PostgreSQL would read whole while it takes the table to be empty.
+      .where(sql<boolean>`status NOT IN ('running', 'stopped', 'stopping', 'error', 'deleting')`)
+      .where('account_id', '=', accountId)
+      .select((eb) => [
+        eb.fn
+          .sum<string | number | null>('price_hour')
+          .filterWhere((unbilled) =>
+            unbilled.or([
+              unbilled('billed_since', 'is', null).and('status', 'in', becomingBilledIn),
+              unbilled('billed_since', 'is not', null).and('status', '=', 'suspended'),
+            ]),
+          )
+          .as('unbilled'),
+        eb.fn.countAll<number>().filterWhere('status', '=', statusDuring.resize).as('resizing'),
+      ])
+  )
 }
-
-/** The condition repeats that of the index `servers_ordered`, because otherwise neither database uses the index. */
-const isOrdered = sql<boolean>`status NOT IN ('running', 'stopped', 'stopping', 'error', 'deleting')`
 
 /** True if a server of the account is suspended for this reason. */
 export async function isSuspended(db: Queries, accountId: string, reason: string): Promise<boolean> {

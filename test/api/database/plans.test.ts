@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { createAccount } from '../../../api/accounts/accounts.ts'
 import { type Database, isSqlite } from '../../../api/database/database.ts'
 import { claiming } from '../../../api/operations/store.ts'
-import { unbilledCost } from '../../../api/servers/store.ts'
+import { orderedSums } from '../../../api/servers/store.ts'
 import { ManualClock } from '../../harness/clock.ts'
 import { testDatabase } from '../../harness/database.ts'
 import { serverRow } from '../../harness/server-row.ts'
@@ -32,11 +32,15 @@ async function withAccounts(): Promise<{ db: Database; own: string; other: strin
 
 test('the sums of an order cost the same however many stopped or deleted servers the account has', async () => {
   const { db, own, other } = await withAccounts()
+  const query = orderedSums(db, own)
+  // A named statement keeps its first plan, made before PostgreSQL has seen a row.
+  expect(await planOf(db, query)).toContain('servers_ordered')
   const price = { price_hour: 1, price_month: 1 }
+  const off = (n: number) => (n % 2 === 0 ? ('stopped' as const) : ('deleting' as const))
   const rows = Array.from({ length: 3_000 }, (_, n) => ({
     ...serverRow({ server_id: `s${n}`, account_id: n < 1_500 ? own : other, ...price }, 0),
     // Servers suspended in other accounts are not read, nor are those that are off.
-    status: n === 0 ? ('starting' as const) : n < 1_500 ? ('stopped' as const) : ('suspended' as const),
+    status: n === 0 ? ('starting' as const) : n < 1_500 ? off(n) : ('suspended' as const),
     billed_since: n === 0 ? null : 0,
     deleted_at: n % 2 === 0 ? null : 1,
   }))
@@ -46,8 +50,7 @@ test('the sums of an order cost the same however many stopped or deleted servers
       .values(rows.slice(at, at + 500))
       .execute()
   await sql`ANALYZE`.execute(db)
-  const query = unbilledCost(db, own)
-  expect(await query.execute()).toEqual([{ hour: isSqlite(db) ? 1 : '1' }])
+  expect(await query.execute()).toEqual([{ unbilled: isSqlite(db) ? 1 : '1', resizing: 0 }])
   expect(await planOf(db, query)).toContain('servers_ordered')
 })
 
