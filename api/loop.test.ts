@@ -6,7 +6,7 @@ import { Alarm, Loop, Pace } from './loop.ts'
 /** Lets tasks that are due run. */
 const settle = () => new Promise(setImmediate)
 
-function looping(turn: (loop: Loop) => unknown = () => {}, more: { restMs?: number } = {}) {
+function looping(turn: (loop: Loop) => unknown = () => {}, more: { restMs?: () => number } = {}) {
   const clock = new ManualClock()
   const turns: number[] = []
   const begunAt = clock.now()
@@ -68,7 +68,7 @@ test('news end a pause, and news during a turn leave the next one out', async ()
 })
 
 test('one turn does the work of all news during a rest, which only a stop cuts short', async () => {
-  const { loop, turns, pass } = looping(() => {}, { restMs: 30 })
+  const { loop, turns, pass } = looping(() => {}, { restMs: () => 30 })
   loop.start()
   await settle()
   for (let news = 0; news < 10; news++) loop.wake()

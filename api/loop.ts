@@ -39,7 +39,7 @@ export interface LoopOptions {
   /** The pause after a turn. */
   pauseMs: () => number
   /** The part of the pause that no wake cuts short, so that one turn does the work of many wakes (default: none). */
-  restMs?: number
+  restMs?: () => number
   /** True if this process has the duty; until it has, the loop asks every second. (default: it has) */
   isOurs?: () => boolean
 }
@@ -77,7 +77,7 @@ export class Loop {
   }
 
   async #run(isPauseFirst: boolean): Promise<void> {
-    const { log, turn, failure, pauseMs, restMs = 0, isOurs = () => true } = this.#options
+    const { log, turn, failure, pauseMs, restMs = () => 0, isOurs = () => true } = this.#options
     if (isPauseFirst) await this.#alarm.sleep(pauseMs())
     while (!this.#isStopped) {
       this.#alarm.reset()
@@ -90,8 +90,9 @@ export class Loop {
       } catch (error) {
         log.error({ err: error }, failure)
       }
-      if (restMs > 0) await this.#stopping.sleep(restMs)
-      await this.#alarm.sleep(Math.max(0, pauseMs() - restMs))
+      const rest = restMs()
+      if (rest > 0) await this.#stopping.sleep(rest)
+      await this.#alarm.sleep(Math.max(0, pauseMs() - rest))
     }
   }
 }

@@ -46,7 +46,7 @@ export class EventWorker {
       turn: () => this.#turn(),
       failure: 'events could not be published; trying again',
       pauseMs: () => LOOK_EVERY_MS,
-      restMs: GATHER_MS,
+      restMs: () => GATHER_MS,
     })
     const { peers } = options
     peers.on('recorded', () => {

@@ -67,3 +67,18 @@ test('an account whose steps take long leaves half of the engine to the others',
   await engine.settled()
   expect(await engine.tick()).toBe(32)
 })
+
+test('one look at a backlog fills the slots that become free close together', async () => {
+  const t = await testApp()
+  const { engine, begun, letGo } = heldEngine(t)
+  await order(t, t.accountId, 100)
+  await engine.start({ isAlone: true })
+  await expect.poll(() => begun.length).toBe(32)
+  letGo()
+  await engine.settled()
+  await engine.nextDueAt() // a statement takes longer than a look would take to begin
+  expect(begun.length).toBe(32)
+  t.clock.advance(50)
+  await expect.poll(() => begun.length).toBe(64)
+  await engine.stop()
+})
