@@ -28,7 +28,11 @@ export function openSqlite(file: string, { patienceMs = PATIENCE_MS } = {}): Dat
   sqlite.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON')
   sqlite.exec(`PRAGMA busy_timeout = ${STANDSTILL_MS}`)
   const reader = new DatabaseSync(file, { readOnly: true, timeout: STANDSTILL_MS })
-  const driver = new SqliteDriver({ writer: sqlite, reader, patienceMs })
+  return databaseOf(new SqliteDriver({ writer: sqlite, reader, patienceMs }))
+}
+
+/** The database that a driver serves. */
+export function databaseOf(driver: SqliteDriver): Database {
   return new Kysely<Schema>({
     dialect: {
       createDriver: () => driver,

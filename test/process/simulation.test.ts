@@ -1,0 +1,29 @@
+import { execFile } from 'node:child_process'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+
+const root = path.resolve(import.meta.dirname, '../..')
+const SEED = process.env.BERTH_TEST_SEED ?? '1'
+
+/** Runs `npm run simulate`; what it prints goes to the test's output, too. */
+async function simulate(...args: string[]): Promise<string> {
+  const command = [path.join(root, 'test/simulation/run.ts'), ...args]
+  const { stdout } = await promisify(execFile)(process.execPath, command, { cwd: root }).catch(
+    (error: { stdout: string }) => error,
+  )
+  console.log(`simulate ${args.join(' ')}\n${stdout}`)
+  return stdout
+}
+
+test('months of faults break no promise, and each repeats from its seed', async () => {
+  const said = await simulate('--seconds', '60', '--seed', SEED)
+  expect(said).toMatch(/^[1-9]\d* months, 0 violations, /m)
+})
+
+test('another process lives the same history', async () => {
+  const hash = async () => /^hash \w+$/m.exec(await simulate('--seed', SEED, '--once'))?.[0]
+  const first = await hash()
+  expect(first).toMatch(/^hash [0-9a-f]{64}$/)
+  expect(await hash()).toBe(first)
+})

@@ -1,0 +1,52 @@
+/** A sequence of numbers that a seed determines. */
+export class Chance {
+  #state: number
+
+  /** @param seeds all of them matter, and their order too */
+  constructor(...seeds: number[]) {
+    this.#state = 0x9e3779b9
+    for (const seed of seeds) {
+      this.#state = (this.#state ^ seed) >>> 0
+      this.#state = (this.next() * 2 ** 32) >>> 0
+    }
+  }
+
+  /** A number from 0 up to 1 (mulberry32). */
+  readonly next = (): number => {
+    this.#state = (this.#state + 0x6d2b79f5) >>> 0
+    let mixed = this.#state
+    mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+
+  /** A whole number from 0, below `limit`. */
+  below(limit: number): number {
+    return Math.floor(this.next() * limit)
+  }
+
+  /** A whole number between two, both included. */
+  between(least: number, most: number): number {
+    return least + this.below(most - least + 1)
+  }
+
+  /** True with a probability. */
+  is(probability: number): boolean {
+    return this.next() < probability
+  }
+
+  pick<Item>(items: readonly Item[]): Item | undefined {
+    return items[this.below(items.length)]
+  }
+
+  /** Draws one of the names, each as often as its weight says. */
+  weighted<Name extends string>(weights: Readonly<Record<Name, number>>): Name {
+    const names = Object.keys(weights) as Name[] // a record has no other keys
+    let left = this.next() * names.reduce((sum, name) => sum + weights[name], 0)
+    for (const name of names) {
+      left -= weights[name]
+      if (left < 0) return name
+    }
+    throw new Error('nothing to draw from')
+  }
+}

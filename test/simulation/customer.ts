@@ -1,0 +1,127 @@
+import type { Chance } from './chance.ts'
+import type { Process } from './process.ts'
+import type { Scheduler } from './scheduler.ts'
+
+export interface Reply {
+  status: number
+  // Each reader knows the shape that it expects.
+  // biome-ignore lint/suspicious/noExplicitAny: a wrong guess fails the history
+  body: any
+}
+
+type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+
+/** The parts of the world that senders of requests need. */
+export interface World {
+  scheduler: Scheduler
+  processes: readonly Process[]
+  /** Reports a broken promise. */
+  broken: (what: string) => void
+  /** Texts that no reply and no log may have. */
+  secrets: Set<string>
+  /** Counts a moment that is worth to have been reached. */
+  sometimes: (point: string) => void
+}
+
+const RETRIES = 8
+/** A key is good for a day. */
+const KEY_MS = 23 * 3600_000
+
+/** Sends requests to whichever process answers, as a client behind a load balancer does. */
+export class Client {
+  readonly #world: World
+  readonly #token: string
+  readonly name: string
+  /** Replies that succeeded, by the key of their request. */
+  readonly #replies = new Map<string, { text: string; at: number }>()
+
+  constructor(world: World, name: string, token: string) {
+    this.#world = world
+    this.name = name
+    this.#token = token
+  }
+
+  /** @returns null if the process died before it answered */
+  async send(
+    chance: Chance,
+    method: Method,
+    path: string,
+    body?: unknown,
+    key?: string,
+  ): Promise<Reply | null> {
+    const { scheduler, sometimes } = this.#world
+    const process = chance.pick(this.#world.processes)
+    if (!process) return null
+    const sentAt = scheduler.elapsed()
+    const sent = scheduler.as(process.actor, () =>
+      process.app.http.inject({
+        method,
+        url: `/v1${path}`,
+        headers: {
+          authorization: `Bearer ${this.#token}`,
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...(key === undefined ? {} : { 'idempotency-key': key }),
+        },
+        ...(body === undefined ? {} : { payload: JSON.stringify(body) }),
+      }),
+    )
+    const answer = await Promise.race([sent, process.death.then(() => null)])
+    if (!answer) {
+      sometimes(`a process died during ${method}`)
+      return null
+    }
+    const isJson = String(answer.headers['content-type'] ?? '').includes('json')
+    const reply: Reply = { status: answer.statusCode, body: isJson ? JSON.parse(answer.body) : answer.body }
+    this.#judge(method, path, reply)
+    if (key !== undefined && reply.status < 300)
+      this.#compare(`${method} ${path}`, key, { text: answer.body, at: sentAt })
+    return reply
+  }
+
+  /** Sends a request with one key until an answer says what became of it. */
+  async insist(chance: Chance, method: Method, path: string, body?: unknown): Promise<Reply | null> {
+    const { scheduler, sometimes } = this.#world
+    const key = `key-${chance.below(2 ** 30)}`
+    const isTwice = chance.is(0.05)
+    const { actor } = scheduler
+    const until = scheduler.elapsed() + KEY_MS
+    for (let attempt = 0; attempt < RETRIES; attempt += 1) {
+      if (scheduler.elapsed() > until) return null
+      const twin = isTwice ? this.send(chance, method, path, body, key) : null
+      const reply = await this.send(chance, method, path, body, key)
+      await twin
+      if (twin) sometimes('a request was sent twice at once')
+      if (attempt > 0) sometimes(reply ? 'a request was repeated and answered' : 'a request was lost twice')
+      const isUnclear = !reply || reply.status === 503 || reply.body?.code === 'idempotency_key_in_use'
+      if (!isUnclear) return reply
+      await scheduler.cross(actor, 'retry', chance.between(500, 30_000))
+    }
+    return null
+  }
+
+  #judge(method: Method, path: string, { status, body }: Reply): void {
+    const { scheduler, broken, secrets, sometimes } = this.#world
+    const text = JSON.stringify(body)
+    scheduler.note(`${this.name} ${method} ${path} ${status} ${body?.code ?? ''}`)
+    sometimes(`${method} ${status}`)
+    if (typeof body?.code === 'string') sometimes(`the reply ${body.code}`)
+    if (status >= 500 && status !== 503)
+      broken(`no request fails inside: ${method} ${path} was answered with ${status}: ${text.slice(0, 300)}`)
+    for (const secret of secrets)
+      if (text.includes(secret)) broken(`a secret is shown once: a reply to ${method} ${path} has one`)
+  }
+
+  /** A request with the same key as an earlier one gets the same reply. */
+  #compare(what: string, key: string, reply: { text: string; at: number }): void {
+    const { scheduler, broken, sometimes } = this.#world
+    const before = this.#replies.get(key)
+    this.#replies.set(key, before ?? reply)
+    // A request that was held up for more than a day is a new one.
+    if (!before || scheduler.elapsed() - before.at > KEY_MS) return
+    sometimes('a key got the same reply again')
+    if (before.text !== reply.text)
+      broken(
+        `a key gets the same reply: ${what} had ${before.text.slice(0, 300)} and ${reply.text.slice(0, 300)}`,
+      )
+  }
+}

@@ -1,0 +1,92 @@
+import { DatabaseSync } from 'node:sqlite'
+import type { CompiledQuery, QueryResult } from 'kysely'
+import type { Database } from '../../api/database/database.ts'
+import { databaseOf } from '../../api/database/sqlite.ts'
+import { SqliteDriver } from '../../api/database/sqlite-driver.ts'
+
+/** The seam between one process and its database. */
+export interface DatabaseSeam {
+  /** Lets the statement wait for its turn. @throws what the program gets in place of an answer, without an effect */
+  before(label: string): Promise<void>
+  /** @throws what the program gets although the statement has had its effect */
+  after(label: string, isWrite: boolean): Promise<void>
+  now(): number
+}
+
+/** PostgreSQL's clock, in the statements by which processes know each other. */
+const CLOCK = 'EXTRACT(EPOCH FROM clock_timestamp()) * 1000'
+const PATIENCE_MS = 10_000
+
+type Connection = Awaited<ReturnType<SqliteDriver['acquireConnection']>>
+
+/** The service's own driver, at whose every statement other processes may go first. */
+class SeamDriver extends SqliteDriver {
+  readonly #seam: DatabaseSeam
+
+  constructor(opened: ConstructorParameters<typeof SqliteDriver>[0], seam: DatabaseSeam) {
+    super(opened)
+    this.#seam = seam
+  }
+
+  override async beginTransaction(connection: Connection): Promise<void> {
+    await this.#seam.before('begin')
+    await super.beginTransaction(connection)
+  }
+
+  override async commitTransaction(connection: Connection): Promise<void> {
+    await this.#seam.before('commit')
+    await super.commitTransaction(connection)
+    await this.#seam.after('commit', true)
+  }
+
+  override async runWithin<Row>(
+    group: Parameters<SqliteDriver['runWithin']>[0],
+    query: CompiledQuery,
+  ): Promise<QueryResult<Row>> {
+    await this.#seam.before(labelOf(query))
+    return super.runWithin(group, translated(query))
+  }
+
+  override async runAlone<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
+    const label = labelOf(query)
+    await this.#seam.before(label)
+    const result = await super.runAlone<Row>(translated(query))
+    await this.#seam.after(label, query.query.kind !== 'SelectQueryNode')
+    return result
+  }
+}
+
+function translated(query: CompiledQuery): CompiledQuery {
+  return query.sql.includes(CLOCK) ? { ...query, sql: query.sql.replaceAll(CLOCK, 'simulated_now()') } : query
+}
+
+/** The verb and the first table of a statement. */
+function labelOf({ sql }: CompiledQuery): string {
+  const known = labels.get(sql)
+  if (known) return known
+  const label = `${/^\s*(\w+)/.exec(sql)?.[1]?.toLowerCase()} ${/(?:from|into|update) "(\w+)"/i.exec(sql)?.[1] ?? ''}`
+  labels.set(sql, label)
+  return label
+}
+const labels = new Map<string, string>()
+
+/**
+ * Opens the database for one process.
+ * @returns the database, and a function that closes it as the end of the process does: without a commit
+ */
+export function openSeam(file: string, seam: DatabaseSeam): { db: Database; cut: () => void } {
+  const open = (options: object) => {
+    // A wait inside of SQLite would hold up the one who has the lock, too.
+    const sqlite = new DatabaseSync(file, { timeout: 0, ...options })
+    sqlite.function('simulated_now', () => BigInt(seam.now()))
+    return sqlite
+  }
+  const writer = open({})
+  writer.exec('PRAGMA synchronous = OFF; PRAGMA foreign_keys = ON')
+  const reader = open({ readOnly: true })
+  const db = databaseOf(new SeamDriver({ writer, reader, patienceMs: PATIENCE_MS }, seam))
+  const cut = () => {
+    for (const sqlite of [writer, reader]) if (sqlite.isOpen) sqlite.close()
+  }
+  return { db, cut }
+}

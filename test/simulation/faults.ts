@@ -1,0 +1,72 @@
+import { Chance } from './chance.ts'
+
+/** The kinds of faults, each with the probability that a crossing of its seam has it. */
+export const faultKinds = [
+  'slow_call',
+  'lost_call',
+  'lost_answer',
+  'double_call',
+  'disk_full',
+  'stale_list',
+  'database_away',
+  'lost_commit',
+  'slow_statement',
+  'receiver_fails',
+  'receiver_hangs',
+  'mail_fails',
+  'lost_bell',
+] as const
+export type FaultKind = (typeof faultKinds)[number]
+export type Rates = Readonly<Record<FaultKind, number>>
+
+/** Draws the faults of a history, as long as there are to be any. */
+export class Faults {
+  #chance: Chance
+  readonly #rates: Rates
+  isOn = false
+  /** How often each kind has happened. */
+  readonly counts = new Map<FaultKind, number>()
+
+  constructor(rates: Rates) {
+    this.#rates = rates
+    this.#chance = new Chance(0)
+  }
+
+  reseed(...seeds: number[]): void {
+    this.#chance = new Chance(...seeds)
+  }
+
+  happens(kind: FaultKind): boolean {
+    if (!this.isOn || !this.#chance.is(this.#rates[kind])) return false
+    this.counts.set(kind, (this.counts.get(kind) ?? 0) + 1)
+    return true
+  }
+
+  /** A delay between two, more often a short one. */
+  delayMs(least: number, most: number): number {
+    return Math.round(least * (most / least) ** this.#chance.next())
+  }
+}
+
+/** Draws which kinds a history has at all, and how often: some histories have one kind only, and a lot of it. */
+export function drawRates(chance: Chance): Rates {
+  const share = chance.pick([0, 0.15, 0.4, 0.8]) ?? 0
+  const rate = () => (chance.is(share) ? (chance.pick([0.002, 0.01, 0.05, 0.2]) ?? 0) : 0)
+  // A database that is away for a fifth of all statements lets nothing happen at all.
+  const rare = () => Math.min(rate(), 0.004)
+  return {
+    slow_call: rate(),
+    lost_call: rate(),
+    lost_answer: rate(),
+    double_call: rate(),
+    disk_full: rate(),
+    stale_list: rate(),
+    database_away: rare(),
+    lost_commit: rare(),
+    slow_statement: rare(),
+    receiver_fails: rate(),
+    receiver_hangs: rate(),
+    mail_fails: rate(),
+    lost_bell: rate(),
+  }
+}

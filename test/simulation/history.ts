@@ -1,0 +1,530 @@
+import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import path from 'node:path'
+import { createAccount } from '../../api/accounts/accounts.ts'
+import { createToken } from '../../api/accounts/tokens.ts'
+import { post } from '../../api/billing/ledger.ts'
+import { parseCatalog } from '../../api/catalog/file.ts'
+import { migrate } from '../../api/database/migrate.ts'
+import { openSqlite } from '../../api/database/sqlite.ts'
+import { Simulator } from '../../api/drivers/simulator/simulator.ts'
+import { parseMoney } from '../../api/money.ts'
+import { createOperatorToken } from '../../api/operator/tokens.ts'
+import { Chance } from './chance.ts'
+import { Client, type World } from './customer.ts'
+import { drawRates, Faults, type Rates } from './faults.ts'
+import { Host } from './host.ts'
+import { Auditor } from './invariants.ts'
+import { type Installation, Process } from './process.ts'
+import { Receivers } from './receivers.ts'
+import { type ActName, acts, type Customer, type Known } from './requests.ts'
+import { Actor, Scheduler } from './scheduler.ts'
+import { rule } from './seams.ts'
+
+const START = Date.parse('2026-11-20T12:00:00Z')
+const HOUR = 3600_000
+export const MONTH_MS = 30 * 24 * HOUR
+/** The time after the end of all faults in which everything must settle. */
+const SETTLE_MS = 30 * 60_000
+
+/** The things that befall the installation, beside the faults of single calls. */
+const blows = [
+  'kill',
+  'pause',
+  'host_away',
+  'crash',
+  'shutdown',
+  'deaf',
+  'clock',
+  'credit',
+  'hold',
+  'none',
+] as const
+type Blow = (typeof blows)[number]
+
+/** The configuration that a seed draws. */
+export interface Setup {
+  processes: number
+  customers: number
+  moments: number
+  moves: number
+  /** The least time that loops sleep, as on a busy machine. */
+  lazyMs: number
+  rates: Rates
+  acts: Record<ActName, number>
+  blows: Record<Blow, number>
+  prices: 'plain' | 'priced'
+  checkEvery: number
+  isPoor: boolean
+  keepSuspendedMs: number | null
+  graceMs: number
+  sampleSeconds: number
+}
+
+export interface Outcome {
+  seed: number
+  hash: string
+  violations: string[]
+  days: number
+  steps: number
+  /** The places of moves that were made, as a shorter history keeps them. */
+  moves: string[]
+  sometimes: Map<string, number>
+  story: string[]
+}
+
+interface Options {
+  /** Moves to leave out, by their places. */
+  without?: ReadonlySet<string>
+  onTrace?: (line: string) => void
+  /** Checks after every step, whatever the seed has drawn. */
+  isStrict?: boolean
+  maxMoments?: number
+}
+
+export function drawSetup(seed: number): Setup {
+  const chance = new Chance(seed, 3)
+  const some = <Name extends string>(names: readonly Name[], least: number) =>
+    Object.fromEntries(
+      names.map((name) => [name, chance.is(0.25) ? least : (chance.pick([0.3, 1, 1, 3]) ?? 1)]),
+    ) as Record<Name, number> // by the names that were given
+  const weights = some(Object.keys(acts) as ActName[], 0)
+  return {
+    processes: chance.pick([1, 1, 2, 3]) ?? 1,
+    customers: chance.between(2, 4),
+    moments: chance.between(15, 40),
+    moves: chance.pick([6, 12, 24]) ?? 12,
+    lazyMs: chance.pick([0, 1_000, 2_000, 5_000]) ?? 0,
+    rates: drawRates(chance),
+    acts: { ...weights, order: Math.max(2, 2 * weights.order), start: Math.max(0.5, weights.start) },
+    blows: { ...some(blows, 0), none: 15, clock: chance.is(0.3) ? 0.3 : 0 },
+    prices: chance.pick(['plain', 'priced']) ?? 'plain',
+    checkEvery: chance.pick([1, 10, 50]) ?? 10,
+    isPoor: chance.is(0.4),
+    keepSuspendedMs: chance.is(0.5) ? chance.between(1, 72) * HOUR : null,
+    graceMs: chance.between(0, 30) * HOUR,
+    sampleSeconds: 60,
+  }
+}
+
+let folder: string | null = null
+
+/** The folder of the databases, in memory where the system has such a place. */
+async function databases(): Promise<string> {
+  if (folder) return folder
+  const made = mkdtempSync('/dev/shm/berth-simulation-')
+  process.on('exit', () => rmSync(made, { recursive: true, force: true }))
+  const db = openSqlite(path.join(made, 'newest.db'))
+  await migrate(db)
+  await db.destroy()
+  folder = made
+  return made
+}
+
+const catalogText = readFileSync(new URL('../../catalog.yaml', import.meta.url), 'utf8')
+
+function catalogOf({ prices }: Setup) {
+  const ranges = 'public_ipv4: [203.0.113.0/28]\n    public_ipv6: 2001:db8::/56\n    overcommit:'
+  const extra = 'disk_gb_month_rub: "6.00", ipv4_month_rub: "150.00", snapshot_gb_month_rub: "3.00",'
+  const text = catalogText.replace('overcommit:', ranges)
+  const plain = 'disk_gb_month_rub: "6.00",'
+  return parseCatalog(prices === 'priced' ? text.replaceAll(plain, extra) : text, 'catalog.yaml')
+}
+
+/** Lives one month of an installation, as the seed determines it. */
+export async function live(seed: number, options: Options = {}): Promise<Outcome> {
+  const newest = path.join(await databases(), 'newest.db')
+  const file = path.join(path.dirname(newest), 'berth.db')
+  for (const end of ['', '-wal', '-shm']) rmSync(`${file}${end}`, { force: true })
+  copyFileSync(newest, file)
+  const history = new History(seed, file, options)
+  rule(history.scheduler)
+  try {
+    return await history.live()
+  } finally {
+    history.end()
+    rule(null)
+  }
+}
+
+class History {
+  readonly #seed: number
+  readonly #setup: Setup
+  readonly #options: Options
+  readonly scheduler: Scheduler
+  readonly #faults: Faults
+  readonly #simulator: Simulator
+  readonly #installation: Installation
+  readonly #auditor: Auditor
+  readonly #customers: Customer[] = []
+  readonly #operator = new Actor('operator')
+  readonly #violations: string[] = []
+  readonly #sometimes = new Map<string, number>()
+  readonly #moves: string[] = []
+  readonly #story: string[] = []
+  readonly #secrets = new Set<string>()
+  readonly #world: World
+  #operatorClient: Client | null = null
+  #started = 0
+  #writes = 0
+
+  constructor(seed: number, file: string, options: Options) {
+    this.#seed = seed
+    this.#options = options
+    this.#setup = drawSetup(seed)
+    const { rates, sampleSeconds, keepSuspendedMs, graceMs } = this.#setup
+    const scheduler = new Scheduler(seed, START)
+    this.scheduler = scheduler
+    scheduler.lazyMs = this.#setup.lazyMs
+    scheduler.onTrace = options.onTrace ?? null
+    this.#faults = new Faults(rates)
+    const chance = new Chance(seed, 4)
+    this.#simulator = new Simulator({
+      clock: scheduler.clockOf(new Actor('host')),
+      copyMs: chance.between(0, 20_000),
+      bootMs: chance.between(0, 5_000),
+      shutdownMs: chance.between(0, 3_000),
+      imageMs: chance.between(0, 5_000),
+      bootSlots: chance.pick([1, 2, 50]) ?? 2,
+    })
+    const host = new Host(scheduler, this.#faults, this.#simulator)
+    const receivers = new Receivers(scheduler, this.#faults)
+    scheduler.request = receivers.request
+    this.#installation = {
+      ...{ scheduler, faults: this.#faults, host, file, sampleSeconds, keepSuspendedMs, graceMs },
+      catalog: catalogOf(this.#setup),
+      isAlone: this.#setup.processes === 1,
+      processes: [],
+      onLog: (process, line) => this.#hear(process, line),
+    }
+    this.#auditor = new Auditor(file, scheduler.now)
+    this.#world = {
+      scheduler,
+      processes: this.#installation.processes,
+      broken: (what) => this.#broken(what),
+      secrets: this.#secrets,
+      sometimes: (point) => this.#count(point),
+    }
+  }
+
+  end(): void {
+    for (const process of [...this.#installation.processes]) process.kill(this.#installation)
+    this.#auditor.close()
+  }
+
+  async live(): Promise<Outcome> {
+    const { scheduler } = this
+    await this.#begin()
+    scheduler.onStep = (label) => {
+      if (label.startsWith('answer of')) this.#check()
+    }
+    const { moments } = this.#setup
+    const most = Math.min(moments, this.#options.maxMoments ?? moments)
+    try {
+      for (let at = 0; at < most && this.#violations.length === 0; at += 1) await this.#moment(at)
+      if (this.#violations.length === 0) await this.#settle()
+    } catch (error) {
+      this.#broken(`the history could not go on: ${error instanceof Error ? error.stack : error}`)
+    }
+    this.#note('digest', this.#auditor.fingerprint())
+    return {
+      seed: this.#seed,
+      hash: scheduler.digest,
+      violations: this.#violations,
+      days: scheduler.elapsed() / (24 * HOUR),
+      steps: scheduler.steps,
+      moves: this.#moves,
+      sometimes: this.#sometimes,
+      story: this.#story,
+    }
+  }
+
+  // ---- the beginning ----
+
+  async #begin(): Promise<void> {
+    const { scheduler } = this
+    for (let at = 0; at < this.#setup.processes; at += 1) await this.#start()
+    const setUp = async () => {
+      const process = this.#installation.processes[0] as Process // it was just started
+      for (let at = 0; at < this.#setup.customers; at += 1)
+        this.#customers.push(await this.#customer(process, at))
+      await this.#findOffer()
+      const scopes = ['operator:read', 'operator:write', 'operator:money'] as const
+      const { value } = await createOperatorToken(process.db, scheduler.clockOf(this.#operator), {
+        ...{ name: 'ops', scopes, cidrs: ['127.0.0.1/32'], createdBy: 'simulation' },
+        expiresAt: scheduler.now() + 10 * MONTH_MS,
+      })
+      this.#secrets.add(value)
+      this.#operatorClient = new Client(this.#world, 'operator', value)
+    }
+    await scheduler.until(scheduler.as(this.#operator, setUp), HOUR, 'the set-up')
+    for (const [at, customer] of this.#customers.entries())
+      Object.assign(customer, { others: this.#customers[(at + 1) % this.#customers.length]?.known })
+  }
+
+  /** Tells customers what is for sale. */
+  async #findOffer(): Promise<void> {
+    const chance = new Chance(this.#seed)
+    const { client } = this.#customers[0] as Customer // there are at least two
+    const templates = await client.send(chance, 'GET', '/templates')
+    const presets = await client.send(chance, 'GET', '/pricing/presets?zone_slug=local-1&cpu_type=amd')
+    const offer = { template: templates?.body[0].template_id, preset: presets?.body[0].preset_id }
+    for (const customer of this.#customers) Object.assign(customer, offer)
+  }
+
+  async #customer(process: Process, at: number): Promise<Customer> {
+    const clock = this.scheduler.clockOf(process.actor)
+    const { db } = process
+    const accountId = await createAccount(db, clock, { email: `c${at}@example.com`, name: `Customer ${at}` })
+    if (!accountId) throw new Error('the account exists already')
+    const amount = parseMoney(this.#setup.isPoor ? '300' : '100000')
+    await post(db, clock, { accountId, amount, type: 'payment', description: 'first', reference: null })
+    const scopes = ['account:read', 'account:write', 'servers:read', 'servers:write'] as const
+    const token = await createToken(db, clock, { accountId, name: 'all', scopes, expiresAt: null })
+    const reading = await createToken(db, clock, {
+      ...{ accountId, name: 'reader', scopes: ['account:read', 'servers:read'], expiresAt: null },
+    })
+    for (const { value } of [token, reading]) this.#secrets.add(value)
+    const known: Known = {
+      ...{ servers: [], snapshots: [], addresses: [], networks: [], firewalls: [], ports: [] },
+      ...{ webhooks: [], tokens: [], projects: [] },
+    }
+    return {
+      client: new Client(this.#world, `c${at}`, token.value),
+      reader: new Client(this.#world, `r${at}`, reading.value),
+      ...{ accountId, known, others: known, template: '', preset: '' },
+    }
+  }
+
+  async #start(): Promise<void> {
+    this.#started += 1
+    const starting = Process.start(this.#installation, `p${this.#started}`)
+    const was = this.#faults.isOn
+    // A process that can't start is started again by its supervisor; only what runs is of interest.
+    this.#faults.isOn = false
+    await this.scheduler.until(starting, HOUR, 'the start of a process')
+    this.#faults.isOn = was
+  }
+
+  // ---- what happens ----
+
+  /** Some hours pass, and then for some seconds everything happens at once. */
+  async #moment(at: number): Promise<void> {
+    const { scheduler } = this
+    const { moments, moves } = this.#setup
+    const chance = new Chance(this.#seed, 5, at)
+    scheduler.reseed(this.#seed, 6, at)
+    this.#faults.reseed(this.#seed, 7, at)
+    this.#faults.isOn = chance.is(0.85)
+    scheduler.jump(chance.is(0.2) ? chance.between(1, 120_000) : chance.below((2 * MONTH_MS) / moments))
+    await this.#revive()
+    const doing = Array.from({ length: chance.between(1, moves) }, (_, place) =>
+      this.#move(at, place, chance.below(8_000)),
+    )
+    await scheduler.run(chance.pick([3_000, 10_000, 30_000]) ?? 10_000)
+    // Customers wait for their answers before the next hours pass, but not always.
+    if (chance.is(0.7)) await this.#calm(Promise.all(doing))
+  }
+
+  async #calm(doing: Promise<unknown>): Promise<void> {
+    await Promise.race([this.scheduler.until(doing, 10 * 60_000, 'customers').catch(() => undefined)])
+  }
+
+  /** Starts processes in the place of those that died, unless all are there. */
+  async #revive(): Promise<void> {
+    while (this.#installation.processes.length < this.#setup.processes) await this.#start()
+  }
+
+  async #move(moment: number, place: number, delayMs: number): Promise<void> {
+    const name = `${moment}.${place}`
+    const chance = new Chance(this.#seed, 8, moment, place)
+    const actor = new Actor(`move ${name}`)
+    const blow = chance.weighted(this.#setup.blows)
+    if (this.#options.without?.has(name)) return
+    this.#moves.push(name)
+    await this.scheduler.cross(actor, 'begin', delayMs)
+    await this.scheduler.as(actor, async () => {
+      if (blow === 'none') await this.#act(name, chance)
+      else await this.#strike(name, blow, chance)
+    })
+  }
+
+  async #act(name: string, chance: Chance): Promise<void> {
+    const customer = chance.pick(this.#customers) as Customer // there are at least two
+    const what = chance.weighted(this.#setup.acts)
+    const isHostile = chance.is(0.05)
+    const acting = isHostile ? { ...customer, known: customer.others } : customer
+    const keep = (secret: unknown) => {
+      // The customer's own reply has it once, and nobody may see it again.
+      if (typeof secret === 'string') queueMicrotask(() => this.#secrets.add(secret))
+    }
+    const reply = await acts[what]({ customer: acting, chance, keep })
+    this.#tell(name, `${customer.client.name} ${what}${isHostile ? ' of another' : ''}: ${outcomeOf(reply)}`)
+    if (reply && reply.status < 300) this.#count(`${what} succeeds`)
+    if (isHostile && reply && reply.status < 300 && !HARMLESS.includes(what))
+      this.#broken(`nobody changes what is another's: ${what} was answered with ${reply.status}`)
+  }
+
+  async #strike(name: string, blow: Exclude<Blow, 'none'>, chance: Chance): Promise<void> {
+    const { scheduler } = this
+    const { processes, host } = this.#installation
+    const process = chance.pick(processes)
+    const id = chance.pick(this.#customers.flatMap(({ known }) => known.servers))
+    this.#count(`blow: ${blow}`)
+    switch (blow) {
+      case 'kill':
+        this.#tell(name, `${process?.actor.name} is killed`)
+        process?.kill(this.#installation)
+        await scheduler.cross(scheduler.actor, 'supervisor', chance.between(1, 20_000))
+        if (processes.length < this.#setup.processes) await this.#replace()
+        return
+      case 'pause':
+        if (!process) return
+        process.actor.pausedUntil = scheduler.elapsed() + chance.between(100, 90_000)
+        return this.#tell(name, `${process.actor.name} stands still for a while`)
+      case 'host_away':
+        host.awayUntil = scheduler.elapsed() + chance.between(100, 120_000)
+        return this.#tell(name, 'the host does not answer')
+      case 'crash':
+      case 'shutdown': {
+        const isOn = id !== undefined && (await this.#simulator.inspect(id)).power === 'running'
+        if (!isOn) return
+        this.#simulator.turnsOffByItself(id, blow === 'crash' ? 'crashed' : 'guest_shutdown')
+        return this.#tell(name, `the machine of ${id} turns off by itself: ${blow}`)
+      }
+      case 'deaf':
+        if (id !== undefined) this.#simulator.ignoresPowerButton(id)
+        return this.#tell(name, `the guest of ${id} ignores its power button`)
+      case 'clock':
+        scheduler.stepClock(chance.between(-5_000, 5_000))
+        return this.#tell(name, 'the clock is set')
+      case 'credit':
+        return this.#credit(name, chance)
+      case 'hold':
+        return this.#hold(name, chance)
+    }
+  }
+
+  async #credit(name: string, chance: Chance): Promise<void> {
+    const customer = chance.pick(this.#customers)
+    const body = {
+      amount: chance.pick(['100.00', '1000.00', '0.01', '-50.00']),
+      type: chance.pick(['payment', 'correction']),
+      reason: 'simulated',
+      reference: `bank-${chance.below(40)}`,
+    }
+    const path = `/operator/accounts/${customer?.accountId}/credit`
+    const reply = await this.#operatorClient?.insist(chance, 'POST', path, body)
+    this.#tell(name, `the operator credits ${body.amount} to ${customer?.client.name}: ${outcomeOf(reply)}`)
+  }
+
+  async #hold(name: string, chance: Chance): Promise<void> {
+    const customer = chance.pick(this.#customers)
+    const how = chance.pick(['suspend', 'resume', 'resume'])
+    const path = `/operator/accounts/${customer?.accountId}/${how}`
+    const reply = await this.#operatorClient?.insist(chance, 'POST', path, { reason: 'simulated' })
+    this.#tell(name, `the operator lets ${customer?.client.name} ${how}: ${outcomeOf(reply)}`)
+  }
+
+  /** Starts a process while others work. */
+  async #replace(): Promise<void> {
+    this.#started += 1
+    const starting = Process.start(this.#installation, `p${this.#started}`)
+    // It fails if the database is away then; #revive starts it later.
+    await starting.catch(() => this.#count('a process could not start'))
+  }
+
+  // ---- what must hold ----
+
+  #check(): void {
+    if (this.#violations.length > 0 || !this.#auditor.hasNews()) return
+    this.#writes += 1
+    if (!this.#options.isStrict && this.#writes % this.#setup.checkEvery !== 0) return
+    for (const what of this.#auditor.broken()) this.#broken(what)
+  }
+
+  /** Without any faults, everything comes to rest within a bound. */
+  async #settle(): Promise<void> {
+    const { scheduler } = this
+    this.#faults.isOn = false
+    await this.#revive()
+    let broken: string[] = []
+    for (let passed = 0; passed < SETTLE_MS; passed += 60_000) {
+      await scheduler.run(60_000)
+      broken = [...this.#auditor.brokenAtRest(), ...(await this.#brokenMachines())]
+      if (broken.length === 0) return
+    }
+    for (const what of broken) this.#broken(`after ${SETTLE_MS / 60_000} quiet minutes: ${what}`)
+  }
+
+  /** The machines are what the rows say. */
+  async #brokenMachines(): Promise<string[]> {
+    const machines = await this.#simulator.list()
+    const servers = this.#auditor.rows<{ server_id: string; status: string; has_disk: number }>(
+      'SELECT server_id, status, has_disk FROM servers WHERE deleted_at IS NULL',
+    )
+    const known = new Set(servers.map(({ server_id }) => server_id))
+    const orphans = [...machines.keys()].filter((id) => !known.has(id))
+    return [
+      ...orphans.map((id) => `every machine has a server: ${id}`),
+      ...servers.flatMap(({ server_id, status, has_disk }) => {
+        const power = machines.get(server_id)?.power ?? 'absent'
+        const allowed =
+          status === 'running'
+            ? ['running']
+            : status === 'error'
+              ? ['running', 'stopped', 'absent']
+              : has_disk
+                ? ['stopped']
+                : ['stopped', 'absent']
+        const isSettled = ['running', 'stopped', 'suspended', 'error'].includes(status)
+        if (isSettled && allowed.includes(power)) return []
+        return [`a machine is what its server says: ${server_id} is ${status}, its machine ${power}`]
+      }),
+    ]
+  }
+
+  #hear(process: string, line: string): void {
+    for (const secret of this.#secrets)
+      if (line.includes(secret)) this.#broken('a line of the log has a secret')
+    const { msg, err }: { msg?: string; err?: { message?: string } } = JSON.parse(line)
+    this.#count(`log: ${msg}`)
+    this.#options.onTrace?.(`LOG ${process} ${msg} ${err?.message ?? ''}`)
+  }
+
+  #broken(what: string): void {
+    if (this.#violations.includes(what)) return
+    this.#violations.push(what)
+    this.#note('VIOLATION', what)
+  }
+
+  #count(point: string): void {
+    this.#sometimes.set(point, (this.#sometimes.get(point) ?? 0) + 1)
+  }
+
+  #tell(name: string, what: string): void {
+    const at = new Date(this.scheduler.now()).toISOString().replace('T', ' ').slice(0, 19)
+    this.#story.push(`${at} [${name}] ${what}`)
+  }
+
+  #note(kind: string, what: string): void {
+    this.scheduler.note(`${kind} ${what}`)
+  }
+}
+
+/** These create something of one's own, or read nothing of another's. */
+const HARMLESS: readonly ActName[] = [
+  'order',
+  'quote',
+  'reserve',
+  'network',
+  'firewall',
+  'webhook',
+  'token',
+  'project',
+  'read',
+]
+
+function outcomeOf(reply: { status: number; body: { code?: string } } | null | undefined): string {
+  if (!reply) return 'no answer'
+  return [reply.status, reply.body?.code].filter(Boolean).join(' ')
+}

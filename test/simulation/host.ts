@@ -1,0 +1,100 @@
+import { type Driver, DriverError, type MachineState } from '../../api/drivers/driver.ts'
+import type { Simulator } from '../../api/drivers/simulator/simulator.ts'
+import type { Faults } from './faults.ts'
+import { Actor, type Scheduler } from './scheduler.ts'
+
+/** The methods that change a machine; they are safe to call twice, as their contract says. */
+const commands: readonly string[] = [
+  'define',
+  'start',
+  'shutdown',
+  'reset',
+  'powerOff',
+  'destroy',
+  'snapshot',
+  'removeSnapshot',
+  'connect',
+  'setPassword',
+  'setAddress',
+]
+
+/** The host that all processes share, and the way to it. */
+export class Host {
+  readonly actor = new Actor('host')
+  readonly #scheduler: Scheduler
+  readonly #faults: Faults
+  readonly #simulator: Simulator
+  #older: Map<string, MachineState> | null = null
+  /** Nothing answers before this time. */
+  awayUntil = 0
+
+  constructor(scheduler: Scheduler, faults: Faults, simulator: Simulator) {
+    this.#scheduler = scheduler
+    this.#faults = faults
+    this.#simulator = simulator
+  }
+
+  /** The driver as one process has it. What the process has sent arrives even if the process dies meanwhile. */
+  driverFor(process: Actor): Driver {
+    const simulator = this.#simulator
+    return new Proxy<Driver>(simulator, {
+      get: (_, name) => {
+        if (name === 'watch')
+          return (listener: (serverId: string) => void) =>
+            simulator.watch((serverId) => {
+              if (!process.isDead) listener(serverId)
+            })
+        if (name === 'close') return async () => {}
+        return (...given: unknown[]) => this.#call(process, String(name), given)
+      },
+    })
+  }
+
+  async #call(process: Actor, name: string, given: unknown[]): Promise<unknown> {
+    const [first] = given
+    const label = typeof first === 'string' ? `${name} ${first.slice(-6)}` : name
+    const faults = this.#faults
+    const slowMs = faults.happens('slow_call') ? faults.delayMs(10, 120_000) : 0
+    await this.#scheduler.cross(this.actor, label, slowMs)
+    this.#refuse(name)
+    const outcome = await this.#effect(name, given)
+    const answerMs = slowMs > 0 ? faults.delayMs(1, 1_000) : 0
+    await this.#scheduler.cross(process, `answer of ${name}`, answerMs)
+    if (faults.happens('lost_answer')) throw away('The answer of the host was lost.')
+    if ('error' in outcome) throw outcome.error
+    return outcome.result
+  }
+
+  /** @throws DriverError, without an effect */
+  #refuse(name: string): void {
+    if (this.#scheduler.elapsed() < this.awayUntil) throw away('The host does not answer.')
+    if (this.#faults.happens('lost_call')) throw away('The host was not reached.')
+    if (['define', 'snapshot'].includes(name) && this.#faults.happens('disk_full'))
+      throw new DriverError('disk_full', 'The disk of the host is full.')
+  }
+
+  async #effect(name: string, given: unknown[]): Promise<{ result: unknown } | { error: unknown }> {
+    const method: unknown = Reflect.get(this.#simulator, name)
+    if (typeof method !== 'function') throw new Error(`the driver has no ${name}`)
+    const isTwice = commands.includes(name) && this.#faults.happens('double_call')
+    try {
+      const result: unknown = await method.apply(this.#simulator, given)
+      if (isTwice) await method.apply(this.#simulator, given)
+      return { result: name === 'list' ? this.#listed() : result }
+    } catch (error) {
+      return { error }
+    }
+  }
+
+  /** The list of machines, sometimes the one of before. */
+  async #listed(): Promise<Map<string, MachineState>> {
+    const newest = await this.#simulator.list()
+    const shown = this.#older && this.#faults.happens('stale_list') ? this.#older : newest
+    this.#older = newest
+    return shown
+  }
+}
+
+function away(why: string): DriverError {
+  return new DriverError('unavailable', why)
+}

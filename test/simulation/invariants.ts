@@ -1,0 +1,313 @@
+import { createHash } from 'node:crypto'
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+
+/**
+ * Queries that find nothing as long as the promises hold, each with the sentence of a promise. They see what is
+ * committed, at any moment.
+ */
+const always: Readonly<Record<string, string>> = {
+  'a subject has one active operation': `
+    SELECT subject_type || ' ' || subject_id AS what FROM operations WHERE finished_at IS NULL
+    GROUP BY subject_type, subject_id HAVING count(*) > 1`,
+  'an operation has ended exactly if it has a final status': `
+    SELECT operation_id || ' ' || status AS what FROM operations
+    WHERE (status IN ('pending', 'running')) <> (finished_at IS NULL)`,
+  'an operation that has ended keeps no data': `
+    SELECT operation_id || ' ' || status AS what FROM operations
+    WHERE finished_at IS NOT NULL AND data NOT IN ('', '{}')`,
+  'an operation that waits has no lease, and one with a lease has an owner': `
+    SELECT operation_id || ' ' || status AS what FROM operations
+    WHERE (status = 'pending' AND lease_until <> 0) OR (lease_until <> 0 AND lease_owner IS NULL)`,
+  'an operation that failed says why, and no other does': `
+    SELECT operation_id || ' ' || status AS what FROM operations
+    WHERE (status = 'failed') <> (error_code IS NOT NULL)`,
+  'a transient status belongs to an active operation of its type': `
+    SELECT s.server_id || ' ' || s.status AS what FROM servers s
+    JOIN (VALUES ('creating', 'create'), ('starting', 'start'), ('stopping', 'stop'), ('rebooting', 'reboot'),
+      ('resizing', 'resize'), ('rebuilding', 'rebuild'), ('resetting_password', 'reset_password'),
+      ('restoring', 'restore'), ('deleting', 'delete')) t ON t.column1 = s.status
+    WHERE s.deleted_at IS NULL AND NOT EXISTS (SELECT 1 FROM operations o WHERE o.finished_at IS NULL
+      AND o.subject_type = 'server' AND o.subject_id = s.server_id AND o.type = t.column2)`,
+  'a server with a stable status has no active operation but a snapshot': `
+    SELECT s.server_id || ' ' || s.status || ' ' || o.type AS what FROM servers s
+    JOIN operations o ON o.subject_type = 'server' AND o.subject_id = s.server_id AND o.finished_at IS NULL
+    WHERE s.status IN ('running', 'stopped', 'error', 'suspended')
+      AND NOT (o.type = 'snapshot' AND s.copying IS NOT NULL)`,
+  'a server that is copied has an active snapshot': `
+    SELECT s.server_id AS what FROM servers s WHERE s.copying IS NOT NULL AND s.deleted_at IS NULL
+      AND NOT EXISTS (SELECT 1 FROM operations o WHERE o.finished_at IS NULL AND o.type = 'snapshot'
+        AND o.subject_id = s.server_id)`,
+  'a deleted server has nothing left to carry out, and holds nothing': `
+    SELECT s.server_id AS what FROM servers s WHERE s.deleted_at IS NOT NULL AND (s.number IS NOT NULL
+      OR s.ipv4 IS NOT NULL OR s.ssh_port IS NOT NULL
+      OR EXISTS (SELECT 1 FROM operations o WHERE o.subject_id = s.server_id AND o.finished_at IS NULL)
+      OR EXISTS (SELECT 1 FROM ports p WHERE p.server_id = s.server_id)
+      OR EXISTS (SELECT 1 FROM network_servers n WHERE n.server_id = s.server_id)
+      OR EXISTS (SELECT 1 FROM firewall_servers f WHERE f.server_id = s.server_id))`,
+  "an account's counters are the sums of its servers": `
+    SELECT a.account_id || ' ' || a.servers_used || ' ' || a.cpu_used || ' ' || a.disk_gb_used AS what
+    FROM accounts a LEFT JOIN held h ON h.account_id = a.account_id
+    WHERE a.servers_used <> coalesce(h.servers, 0) OR a.cpu_used <> coalesce(h.cpu, 0)
+      OR a.ram_mb_used <> coalesce(h.ram_mb, 0) OR a.disk_gb_used <> coalesce(h.disk_gb, 0)`,
+  'the usage of a pool is the sum of its servers': `
+    SELECT p.pool || ' ' || p.cpu || ' ' || p.ram_mb || ' ' || p.disk_gb AS what FROM pool_usage p
+    WHERE p.cpu <> (SELECT coalesce(sum(cpu), 0) FROM held)
+      OR p.ram_mb <> (SELECT coalesce(sum(ram_mb), 0) FROM held)
+      OR p.disk_gb <> (SELECT coalesce(sum(disk_gb), 0) FROM held)`,
+  "a project's counter is the number of its servers": `
+    SELECT p.project_id || ' ' || p.server_count AS what FROM projects p WHERE p.server_count <>
+      (SELECT count(*) FROM servers s WHERE s.project_id = p.project_id AND s.deleted_at IS NULL)`,
+  'no account has more than its quota': `
+    SELECT account_id || ' ' || servers_used AS what FROM accounts
+    WHERE servers_used > json_extract(quotas, '$.servers')`,
+  'a port of the host leads to one server': `
+    SELECT protocol || ' ' || host_port AS what FROM ports GROUP BY protocol, host_port HAVING count(*) > 1`,
+  'a port of the host is in the range': `
+    SELECT host_port AS what FROM ports WHERE host_port NOT BETWEEN 22000 AND 22199`,
+  'a number belongs to one server': `
+    SELECT number AS what FROM servers WHERE deleted_at IS NULL GROUP BY number HAVING count(*) > 1`,
+  'an address is held once': `
+    SELECT address AS what FROM addresses WHERE released_at IS NULL GROUP BY address HAVING count(*) > 1`,
+  'a server has the addresses that are given to it': `
+    SELECT s.server_id || ' ' || coalesce(s.ipv4, '-') || ' ' || coalesce(a.address, '-') AS what FROM servers s
+    LEFT JOIN addresses a ON a.server_id = s.server_id AND a.family = 'ipv4' AND a.released_at IS NULL
+    WHERE s.deleted_at IS NULL AND s.ipv4 IS NOT a.address`,
+  'an address belongs to the account of its server': `
+    SELECT a.address AS what FROM addresses a JOIN servers s ON s.server_id = a.server_id
+    WHERE a.released_at IS NULL AND (a.account_id <> s.account_id OR s.deleted_at IS NOT NULL)`,
+  'a network gives an address once': `
+    SELECT network_id || ' ' || ipv4 AS what FROM network_servers GROUP BY network_id, ipv4 HAVING count(*) > 1`,
+  'a server and its networks know each other': `
+    SELECT s.server_id || ' ' || s.networks AS what FROM servers s WHERE s.deleted_at IS NULL
+      AND (SELECT count(*) FROM network_servers n WHERE n.server_id = s.server_id)
+        <> json_array_length(s.networks)`,
+  'a network has servers of its own account only': `
+    SELECT n.network_id AS what FROM network_servers n JOIN networks w USING (network_id)
+    JOIN servers s USING (server_id) WHERE w.account_id <> s.account_id`,
+  'a firewall has servers of its own account only': `
+    SELECT n.firewall_id AS what FROM firewall_servers n JOIN firewalls w USING (firewall_id)
+    JOIN servers s USING (server_id) WHERE w.account_id <> s.account_id`,
+  'events have positions without gaps': `
+    SELECT count(position) || ' of ' || max(position) AS what FROM events HAVING count(position) > 0
+      AND (max(position) - min(position) + 1 <> count(position)
+        OR max(position) <> (SELECT max(position) FROM event_relay))`,
+  'the balance is that of the last entry': `
+    SELECT l.account_id || ' ' || l.balance AS what FROM ledgers l
+    LEFT JOIN transactions t ON t.account_id = l.account_id AND t.sequence = l.sequence
+    WHERE l.balance <> coalesce(t.balance_after, 0)`,
+  'a reference is booked once': `
+    SELECT reference AS what FROM transactions WHERE reference IS NOT NULL
+    GROUP BY reference HAVING count(*) > 1`,
+  'an item has one price at a time': `
+    SELECT a.item_id || ' ' || a.starts_at AS what FROM rates a JOIN rates b ON b.item_id = a.item_id
+      AND b.starts_at > a.starts_at AND (a.ends_at IS NULL OR a.ends_at > b.starts_at)`,
+  'a rate is not ended before it began': `
+    SELECT item_id AS what FROM rates WHERE ends_at <= starts_at`,
+  'a server that is billed has a rate, and no other has': `
+    SELECT s.server_id || ' ' || s.status AS what FROM servers s
+    LEFT JOIN rates r ON r.item_id = s.server_id AND r.ends_at IS NULL
+    WHERE (s.billed_since IS NOT NULL AND s.deleted_at IS NULL AND s.status NOT IN ('suspended', 'deleting'))
+      <> (r.item_id IS NOT NULL)`,
+  'a server is billed at its own price': `
+    SELECT s.server_id || ' ' || s.price_hour || ' ' || r.price_hour AS what FROM servers s
+    JOIN rates r ON r.item_id = s.server_id AND r.ends_at IS NULL
+    WHERE r.price_hour <> s.price_hour AND s.status NOT IN ('resizing')`,
+  'a running server is billed': `
+    SELECT server_id AS what FROM servers WHERE status = 'running' AND billed_since IS NULL`,
+  'an address that is held is billed, and no other': `
+    SELECT a.address_id AS what FROM addresses a
+    LEFT JOIN rates r ON r.item_id = a.address_id AND r.ends_at IS NULL
+    WHERE (a.released_at IS NULL AND a.price_hour > 0) <> (r.item_id IS NOT NULL)`,
+  'a snapshot that is available is billed, and no other': `
+    SELECT a.snapshot_id || ' ' || a.status AS what FROM snapshots a
+    LEFT JOIN rates r ON r.item_id = a.snapshot_id AND r.ends_at IS NULL
+    WHERE (a.status = 'available' AND a.deleted_at IS NULL AND a.price_hour > 0) <> (r.item_id IS NOT NULL)`,
+  'an item with a rate has a meter that runs': `
+    SELECT r.item_id AS what FROM rates r LEFT JOIN billing_meters m ON m.item_id = r.item_id
+    WHERE r.ends_at IS NULL AND m.due_at IS NULL`,
+  'the items of an account are paid by it': `
+    SELECT r.item_id AS what FROM rates r JOIN servers s ON s.server_id = r.item_id
+    WHERE r.account_id <> s.account_id`,
+  'a snapshot that is being made has its operation': `
+    SELECT n.snapshot_id AS what FROM snapshots n WHERE n.status = 'creating' AND n.deleted_at IS NULL
+      AND NOT EXISTS (SELECT 1 FROM operations o WHERE o.operation_id = n.operation_id AND o.finished_at IS NULL)`,
+  'a webhook that was deleted sends nothing more': `
+    SELECT d.delivery_id AS what FROM deliveries d LEFT JOIN webhooks w USING (webhook_id)
+    WHERE w.webhook_id IS NULL`,
+}
+
+/** Further ones, which hold once everything has settled. */
+const atRest: Readonly<Record<string, string>> = {
+  'every operation ends': `
+    SELECT type || ' ' || operation_id || ' ' || status || ' ' || step AS what FROM operations
+    WHERE finished_at IS NULL`,
+  'no lease is left': `SELECT operation_id AS what FROM operations WHERE lease_until <> 0`,
+  'every event gets its position': `SELECT event_id AS what FROM events WHERE position IS NULL`,
+  'no charge is late': `SELECT item_id || ' ' || due_at AS what FROM billing_meters WHERE due_at <= simulated_now() - 900000`,
+  'every key has its reply': `SELECT key AS what FROM idempotency_keys
+    WHERE reply IS NULL AND claimed_until < simulated_now() - 86400000 * 2`,
+  'a snapshot that was deleted is removed from the host': `
+    SELECT snapshot_id AS what FROM snapshots WHERE deleted_at IS NOT NULL AND discarded = 0`,
+  'a port that was published is open': `SELECT p.port_id || ' ' || p.status AS what FROM ports p
+    JOIN servers s USING (server_id) WHERE p.status <> 'active' AND s.status = 'running'`,
+  'an account in debt has no running servers': `
+    SELECT s.server_id AS what FROM servers s JOIN ledgers l USING (account_id)
+    WHERE s.status = 'running' AND l.balance + l.paid <= 0 AND l.depleted_since < simulated_now() - 900000`,
+}
+
+/** The sums of what servers hold; one that is being resized holds what it will gain, too. */
+const HELD = `CREATE TEMP VIEW held AS SELECT account_id, count(*) AS servers,
+  sum(cpu + coalesce((SELECT sum(json_extract(data, '$.growth.cpu')) FROM operations o
+    WHERE o.finished_at IS NULL AND o.type = 'resize' AND o.subject_id = server_id), 0)) AS cpu,
+  sum(ram_mb + coalesce((SELECT sum(json_extract(data, '$.growth.ram_mb')) FROM operations o
+    WHERE o.finished_at IS NULL AND o.type = 'resize' AND o.subject_id = server_id), 0)) AS ram_mb,
+  sum(disk_gb + coalesce((SELECT sum(json_extract(data, '$.growth.disk_gb')) FROM operations o
+    WHERE o.finished_at IS NULL AND o.type = 'resize' AND o.subject_id = server_id), 0)) AS disk_gb
+  FROM servers WHERE deleted_at IS NULL GROUP BY account_id`
+
+interface EntryRow {
+  at: number
+  account_id: string
+  sequence: number
+  balance_before: number
+  amount: number
+  balance_after: number
+  item_id: string | null
+  seconds: number | null
+  bytes: number | null
+}
+
+/** Looks at the database over a connection of its own, and tells which promises do not hold. */
+export class Auditor {
+  readonly #sqlite: DatabaseSync
+  readonly #always: [string, StatementSync][]
+  readonly #atRest: [string, StatementSync][]
+  readonly #version: StatementSync
+  readonly #entries: StatementSync
+  readonly #moves: StatementSync
+  #seen = -1
+  #lastEntry = 0
+  #lastPosition = 0
+  /** The ends of ledgers, and the seconds charged for each item, as the entries that were read add up. */
+  readonly #ledgers = new Map<string, { sequence: number; balance: number }>()
+  readonly #seconds = new Map<string, number>()
+  readonly #statuses = new Map<string, string>()
+
+  constructor(file: string, now: () => number) {
+    this.#sqlite = new DatabaseSync(file, { timeout: 0 })
+    this.#sqlite.function('simulated_now', now)
+    this.#sqlite.exec(HELD)
+    this.#sqlite.exec('PRAGMA query_only = ON')
+    const prepare = (all: Readonly<Record<string, string>>) =>
+      Object.entries(all).map(([promise, sql]): [string, StatementSync] => [
+        promise,
+        this.#sqlite.prepare(sql),
+      ])
+    this.#always = prepare(always)
+    this.#atRest = prepare(atRest)
+    this.#version = this.#sqlite.prepare('PRAGMA data_version')
+    this.#entries = this.#sqlite.prepare(
+      'SELECT rowid AS at, * FROM transactions WHERE rowid > ? ORDER BY rowid',
+    )
+    this.#moves = this.#sqlite.prepare(
+      `SELECT position, type, json_extract(data, '$.server_id') AS id, json_extract(data, '$.old_status') AS old,
+        json_extract(data, '$.new_status') AS new FROM events WHERE position > ? ORDER BY position`,
+    )
+  }
+
+  /** True if something was committed since it was asked before. */
+  hasNews(): boolean {
+    const { data_version } = this.#version.get() as { data_version: number } // the pragma's one column
+    if (data_version === this.#seen) return false
+    this.#seen = data_version
+    return true
+  }
+
+  broken(): string[] {
+    return [...findings(this.#always), ...this.#brokenLedgers(), ...this.#brokenMoves()]
+  }
+
+  brokenAtRest(): string[] {
+    return [...this.broken(), ...findings(this.#atRest), ...this.#brokenMeters()]
+  }
+
+  rows<Row>(sql: string): Row[] {
+    return this.#sqlite.prepare(sql).all() as Row[] // the caller names the columns
+  }
+
+  /** A hash of all rows. */
+  fingerprint(): string {
+    const hash = createHash('sha256')
+    const tables = this.rows<{ name: string }>(
+      "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name <> 'kysely_migration' ORDER BY name",
+    )
+    for (const { name } of tables)
+      for (const row of this.rows<object>(`SELECT * FROM "${name}"`)) hash.update(JSON.stringify(row))
+    return hash.digest('hex')
+  }
+
+  close(): void {
+    this.#sqlite.close()
+  }
+
+  /** Entries follow each other. */
+  #brokenLedgers(): string[] {
+    const broken: string[] = []
+    for (const row of this.#entries.all(this.#lastEntry) as unknown as EntryRow[]) {
+      // its columns
+      this.#lastEntry = row.at
+      const before = this.#ledgers.get(row.account_id) ?? { sequence: 0, balance: 0 }
+      const follows =
+        row.sequence === before.sequence + 1 &&
+        row.balance_before === before.balance &&
+        row.balance_before + row.amount === row.balance_after
+      if (!follows) broken.push(`entries follow each other: ${row.account_id} ${row.sequence}`)
+      this.#ledgers.set(row.account_id, { sequence: row.sequence, balance: row.balance_after })
+      if (row.item_id && row.bytes === null)
+        this.#seconds.set(row.item_id, (this.#seconds.get(row.item_id) ?? 0) + (row.seconds ?? 0))
+    }
+    return broken
+  }
+
+  /** Every second of a rate is charged once, up to the time of the meter. */
+  #brokenMeters(): string[] {
+    const due = this.rows<{ item_id: string; seconds: number }>(
+      `SELECT m.item_id, coalesce(sum(max(0, min(coalesce(r.ends_at, m.charged_until), m.charged_until)
+        - r.starts_at)), 0) / 1000 AS seconds
+      FROM billing_meters m LEFT JOIN rates r USING (item_id) GROUP BY m.item_id`,
+    )
+    return due.flatMap(({ item_id, seconds }) => {
+      const charged = this.#seconds.get(item_id) ?? 0
+      if (charged === seconds) return []
+      return [`every second is charged once: ${item_id} is charged for ${charged} s instead of ${seconds}`]
+    })
+  }
+
+  /** The events of a server tell its statuses without a gap. */
+  #brokenMoves(): string[] {
+    const broken: string[] = []
+    const rows = this.#moves.all(this.#lastPosition) as {
+      position: number
+      type: string
+      id: string
+      old: string
+      new: string
+    }[] // its columns
+    for (const { position, type, id, old, new: next } of rows) {
+      this.#lastPosition = position
+      if (type === 'server.created') this.#statuses.set(id, 'creating')
+      if (type !== 'server.status_changed') continue
+      const before = this.#statuses.get(id)
+      if (before !== old)
+        broken.push(`events tell every change of a status: ${id} was ${before}, then ${old} → ${next}`)
+      this.#statuses.set(id, next)
+    }
+    return broken
+  }
+}
+
+function findings(queries: readonly [string, StatementSync][]): string[] {
+  return queries.flatMap(
+    ([promise, query]) => (query.all() as { what: unknown }[]).map(({ what }) => `${promise}: ${what}`), // each has this column
+  )
+}

@@ -1,0 +1,195 @@
+import { Writable } from 'node:stream'
+import pino from 'pino'
+import { type App, buildApp } from '../../api/app.ts'
+import type { Catalog } from '../../api/catalog/file.ts'
+import type { Database } from '../../api/database/database.ts'
+import { Drivers } from '../../api/drivers/drivers.ts'
+import { Passwords } from '../../api/people/guard/passwords.ts'
+import { Members } from '../../api/processes/members.ts'
+import { Listeners, type Peers, type Topic } from '../../api/processes/peers.ts'
+import { Secrets } from '../../api/secrets.ts'
+import { openSeam } from './database.ts'
+import type { Faults } from './faults.ts'
+import type { Host } from './host.ts'
+import { Actor, type Scheduler } from './scheduler.ts'
+
+export const PORTS = { first: 22000, last: 22199 }
+
+/** All that the processes of one installation share. */
+export interface Installation {
+  scheduler: Scheduler
+  faults: Faults
+  host: Host
+  /** The file of the database. */
+  file: string
+  catalog: Catalog
+  /** True if one process serves alone, as it does on SQLite. */
+  isAlone: boolean
+  sampleSeconds: number
+  keepSuspendedMs: number | null
+  graceMs: number
+  /** The processes that are alive. */
+  processes: Process[]
+  /** Receives each line of a process's log. */
+  onLog: (process: string, line: string) => void
+}
+
+/** A process of the service: the real application, whose seams lead into the simulated world. */
+export class Process {
+  readonly actor: Actor
+  readonly app: App
+  readonly #cut: () => void
+  readonly #listeners: Listeners
+  /** Resolves when it has died. */
+  readonly death: Promise<void>
+  #die: () => void = () => {}
+  /** The database as a statement of its own reaches it. */
+  readonly db: Database
+
+  private constructor(parts: {
+    actor: Actor
+    app: App
+    db: Database
+    cut: () => void
+    listeners: Listeners
+  }) {
+    this.actor = parts.actor
+    this.app = parts.app
+    this.db = parts.db
+    this.#cut = parts.cut
+    this.#listeners = parts.listeners
+    this.death = new Promise((resolve) => {
+      this.#die = resolve
+    })
+  }
+
+  /** Starts a process as `berthd serve` does. */
+  static async start(installation: Installation, name: string): Promise<Process> {
+    const actor = new Actor(name)
+    return installation.scheduler.as(actor, () => Process.#start(installation, actor))
+  }
+
+  static async #start(installation: Installation, actor: Actor): Promise<Process> {
+    const { scheduler, faults, host, isAlone } = installation
+    const clock = scheduler.clockOf(actor)
+    const { db, cut } = openSeam(installation.file, seamOf(installation, actor))
+    const listeners = new Listeners()
+    const bells = {
+      on: listeners.on.bind(listeners),
+      ring: (topic: Topic, ids: readonly string[] = []) => ring(installation, actor, topic, ids),
+    }
+    const log = pino(
+      { level: 'warn' },
+      logOf((line) => installation.onLog(actor.name, line)),
+    )
+    const members = isAlone ? null : new Members({ db, clock, log, role: 'all', bells })
+    const alone: Peers = {
+      holds: () => true,
+      answering: 1,
+      living: null,
+      ring: (topic, ids = []) => listeners.tell(topic, ids),
+      on: bells.on,
+      stop: async () => {},
+    }
+    await members?.start()
+    const app = await buildApp({
+      db,
+      clock,
+      drivers: new Drivers('simulator', { simulator: host.driverFor(actor) }),
+      catalog: installation.catalog,
+      secrets: new Secrets(Buffer.alloc(32, 7)),
+      log,
+      sshPorts: PORTS,
+      sshHost: '127.0.0.1',
+      rateLimits: { reads: 1e9, writes: 1e9, anonymous: 1e9 },
+      validateReplies: true,
+      peers: members ?? alone,
+      owner: members?.processId ?? actor.name,
+      sampleSeconds: installation.sampleSeconds,
+      keepSuspendedMs: installation.keepSuspendedMs,
+      graceMs: installation.graceMs,
+      passwords: new Passwords({ logN: 4, r: 8, p: 1 }),
+      lookup: async (name) => [{ address: name.startsWith('b') ? '1.1.1.1' : '8.8.8.8', family: 4 }],
+      mailer: {
+        place: 'in the simulation',
+        send: async () => {
+          await scheduler.cross(actor, 'mail')
+          if (faults.happens('mail_fails')) throw new Error('the mail server refused it')
+        },
+        close: () => {},
+      },
+    })
+    const self = new Process({ actor, app, db, cut, listeners })
+    await startWorkers(app, members)
+    installation.processes.push(self)
+    return self
+  }
+
+  /** Ends it at once, between any two steps, as a kill does. */
+  kill(installation: Installation): void {
+    this.actor.isDead = true
+    installation.processes.splice(installation.processes.indexOf(this), 1)
+    this.#cut()
+    this.#die()
+  }
+
+  hear(topic: Topic, ids: readonly string[]): void {
+    this.#listeners.tell(topic, ids)
+  }
+}
+
+async function startWorkers(app: App, members: Members | null): Promise<void> {
+  const isAlone = members === null
+  app.events.start()
+  app.security.start()
+  app.consoles.start()
+  members?.inherit(app.engine.inherit)
+  members?.inherit(app.webhooks.inherit)
+  await app.engine.start({ isAlone })
+  app.reconciler.start()
+  app.sampler.start()
+  app.billing.start()
+  app.retention.start()
+  app.mails.start()
+  await app.webhooks.start({ isAlone })
+}
+
+/** Tells all processes: this one at once, each of the others some time later, or never. */
+function ring(installation: Installation, from: Actor, topic: Topic, ids: readonly string[]): void {
+  const { processes, faults, scheduler } = installation
+  for (const process of processes) {
+    if (process.actor === from) process.hear(topic, ids)
+    else if (!faults.happens('lost_bell'))
+      void scheduler.cross(process.actor, `bell ${topic}`, 5).then(() => process.hear(topic, ids))
+  }
+}
+
+/** A failure that PostgreSQL's driver reports when the connection breaks. */
+function broken(): Error {
+  return Object.assign(new Error('the connection to the database was lost'), { code: '08006' })
+}
+
+function seamOf({ scheduler, faults }: Installation, actor: Actor) {
+  return {
+    now: scheduler.now,
+    before: async (label: string) => {
+      const slowMs = faults.happens('slow_statement') ? faults.delayMs(5, 3_000) : 0
+      await scheduler.cross(actor, label, slowMs)
+      if (faults.happens('database_away')) throw broken()
+    },
+    after: async (label: string, isWrite: boolean) => {
+      if (!isWrite) return
+      await scheduler.cross(actor, `answer of ${label}`)
+      if (faults.happens('lost_commit')) throw broken()
+    },
+  }
+}
+
+function logOf(write: (line: string) => void): Writable {
+  return new Writable({
+    write: (chunk, _, done) => {
+      write(String(chunk))
+      done()
+    },
+  })
+}

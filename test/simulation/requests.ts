@@ -1,0 +1,254 @@
+import type { Chance } from './chance.ts'
+import type { Client, Reply } from './customer.ts'
+
+/** The resources of a customer as they know them, by kind; those that are gone are among them. */
+export type Known = Record<Kind, string[]>
+export type Kind =
+  | 'servers'
+  | 'snapshots'
+  | 'addresses'
+  | 'networks'
+  | 'firewalls'
+  | 'ports'
+  | 'webhooks'
+  | 'tokens'
+  | 'projects'
+
+export interface Customer {
+  client: Client
+  /** May read only. */
+  reader: Client
+  accountId: string
+  known: Known
+  /** The resources of another customer, for those who try. */
+  others: Known
+  template: string
+  preset: string
+}
+
+interface Request {
+  customer: Customer
+  chance: Chance
+  /** Keeps the texts of replies that must never be seen again. */
+  keep: (secret: unknown) => void
+}
+
+type Act = (request: Request) => Promise<Reply | null | undefined>
+
+const one = ({ customer, chance }: Request, kind: Kind): string | undefined =>
+  chance.pick(customer.known[kind])
+
+/** Sends a request about one of the customer's resources, if there is one. */
+function about(
+  kind: Kind,
+  path: (id: string) => string,
+  body: (request: Request) => object = () => ({}),
+): Act {
+  return async (request) => {
+    const id = one(request, kind)
+    return (id && request.customer.client.insist(request.chance, 'POST', path(id), body(request))) || null
+  }
+}
+
+function patching(kind: Kind, body: (request: Request) => object): Act {
+  return async (request) => {
+    const id = one(request, kind)
+    return id ? request.customer.client.send(request.chance, 'PATCH', `/${kind}/${id}`, body(request)) : null
+  }
+}
+
+function removing(kind: Kind, query = ''): Act {
+  return async (request) => {
+    const id = one(request, kind)
+    const path =
+      kind === 'tokens' || kind === 'projects' ? `/account/${kind}/${id}` : `/${kind}/${id}${query}`
+    return id ? request.customer.client.insist(request.chance, 'DELETE', path) : null
+  }
+}
+
+/** Creates something, and remembers it. */
+function creating(kind: Kind, path: string, idOf: string, body: (request: Request) => object | null): Act {
+  return async (request) => {
+    const { customer, chance, keep } = request
+    const wanted = body(request)
+    if (!wanted) return null
+    const reply = await customer.client.insist(chance, 'POST', path, wanted)
+    const id: unknown = reply && reply.status < 300 ? reply.body[idOf] : undefined
+    if (typeof id === 'string') customer.known[kind].push(id)
+    keep(reply?.body?.token)
+    keep(reply?.body?.secret)
+    return reply
+  }
+}
+
+const LISTS = [
+  '/servers',
+  '/servers?status=running',
+  '/operations?limit=5',
+  '/snapshots',
+  '/addresses',
+  '/networks',
+  '/firewalls',
+  '/webhooks',
+  '/events?limit=20',
+  '/account/me',
+  '/account/transactions?limit=5',
+  '/account/balance',
+  '/account/usage',
+  '/account/audit?limit=5',
+  '/account/tokens',
+  '/account/projects',
+  '/pricing/capacity',
+  '/zones',
+] as const
+
+const name = (chance: Chance) => `n-${chance.below(10_000)}`
+const size = (chance: Chance) => ({
+  cpu: chance.pick([1, 2, 4]),
+  ram_mb: chance.pick([512, 1024, 4096]),
+  disk_gb: chance.pick([10, 20, 40]),
+})
+
+/** Sometimes a plan of one's own, ports and networks along with it. */
+const order = ({ customer, chance }: Request) => ({
+  zone_slug: 'local-1',
+  template_id: customer.template,
+  cpu_type: 'amd',
+  start_on_create: chance.is(0.8),
+  ...(chance.is(0.5)
+    ? { plan_type: 'preset', preset_id: customer.preset }
+    : { plan_type: 'custom', ...size(chance) }),
+  ...(chance.is(0.2) ? { name: name(chance) } : {}),
+  ...(chance.is(0.2) ? { labels: { env: chance.pick(['prod', 'test']) } } : {}),
+  ...(chance.is(0.2) ? { enable_ipv4: true } : {}),
+})
+
+/** Everything that customers do with /v1, by name. */
+export const acts = {
+  order: creating('servers', '/servers', 'server_id', order),
+  quote: async (request) => {
+    const { name: _name, labels: _labels, ...wanted } = { name: '', labels: {}, ...order(request) }
+    return request.customer.client.send(request.chance, 'POST', '/pricing/quote', wanted)
+  },
+  start: about('servers', (id) => `/servers/${id}/start`),
+  stop: about(
+    'servers',
+    (id) => `/servers/${id}/stop`,
+    ({ chance }) => ({ force: chance.is(0.4), timeout_seconds: 30 }),
+  ),
+  reboot: about(
+    'servers',
+    (id) => `/servers/${id}/reboot`,
+    ({ chance }) => ({ force: chance.is(0.4), timeout_seconds: 30 }),
+  ),
+  reset_password: about('servers', (id) => `/servers/${id}/reset_password`),
+  resize: patching('servers', ({ chance }) => size(chance)),
+  describe: patching('servers', ({ chance }) => ({
+    labels: { env: chance.pick(['prod', 'test']) ?? '' },
+    delete_protection: chance.is(0.1),
+  })),
+  rename: patching('servers', ({ chance }) => ({ name: name(chance) })),
+  rebuild: about(
+    'servers',
+    (id) => `/servers/${id}/rebuild`,
+    ({ customer }) => ({ template_id: customer.template }),
+  ),
+  delete: removing('servers'),
+  snapshot: creating('snapshots', '/snapshots', 'snapshot_id', (request) => {
+    const server_id = one(request, 'servers')
+    return server_id ? { server_id } : null
+  }),
+  restore: about(
+    'servers',
+    (id) => `/servers/${id}/restore`,
+    (request) => ({ snapshot_id: one(request, 'snapshots') ?? '' }),
+  ),
+  remove_snapshot: removing('snapshots'),
+  reserve: creating('addresses', '/addresses', 'address_id', (request) => {
+    const server_id = request.chance.is(0.5) ? one(request, 'servers') : undefined
+    const family = request.chance.pick(['ipv4', 'ipv6'])
+    return { zone_slug: 'local-1', family, ...(server_id ? { server_id } : {}) }
+  }),
+  move_address: patching('addresses', (request) => ({
+    server_id: request.chance.is(0.6) ? (one(request, 'servers') ?? null) : null,
+  })),
+  release: removing('addresses', '?force=true'),
+  publish: async (request) => {
+    const { customer, chance } = request
+    const id = one(request, 'servers')
+    if (!id) return null
+    const wanted = { protocol: 'tcp', port: chance.pick([80, 443, 8080]) }
+    const reply = await customer.client.insist(chance, 'POST', `/servers/${id}/ports`, wanted)
+    if (reply && reply.status < 300) customer.known.ports.push(`${id}/ports/${reply.body.port_id}`)
+    return reply
+  },
+  unpublish: async (request) => {
+    const port = one(request, 'ports')
+    return port ? request.customer.client.insist(request.chance, 'DELETE', `/servers/${port}`) : null
+  },
+  network: creating('networks', '/networks', 'network_id', ({ chance }) => ({
+    name: name(chance),
+    zone_slug: 'local-1',
+    ip_range: `10.${chance.below(200)}.0.0/24`,
+  })),
+  attach: about(
+    'networks',
+    (id) => `/networks/${id}/servers`,
+    (request) => ({ server_id: one(request, 'servers') ?? '' }),
+  ),
+  detach: async (request) => {
+    const [network, server] = [one(request, 'networks'), one(request, 'servers')]
+    if (!network || !server) return null
+    return request.customer.client.insist(request.chance, 'DELETE', `/networks/${network}/servers/${server}`)
+  },
+  remove_network: removing('networks'),
+  firewall: creating('firewalls', '/firewalls', 'firewall_id', ({ chance }) => ({
+    name: name(chance),
+    rules: [{ direction: 'in', protocol: 'tcp', ports: '22' }],
+    ...(chance.is(0.3) ? { label_selector: 'env=prod' } : {}),
+  })),
+  protect: about(
+    'firewalls',
+    (id) => `/firewalls/${id}/servers`,
+    (request) => ({ server_ids: [one(request, 'servers') ?? ''] }),
+  ),
+  unprotect: async (request) => {
+    const [firewall, server] = [one(request, 'firewalls'), one(request, 'servers')]
+    if (!firewall || !server) return null
+    return request.customer.client.insist(
+      request.chance,
+      'DELETE',
+      `/firewalls/${firewall}/servers/${server}`,
+    )
+  },
+  change_rules: patching('firewalls', ({ chance }) => ({
+    rules: [{ direction: 'in', protocol: 'tcp', ports: chance.pick(['22', '80', '443']) }],
+  })),
+  remove_firewall: removing('firewalls'),
+  webhook: creating('webhooks', '/webhooks', 'webhook_id', ({ chance }) => ({
+    name: name(chance),
+    url: `https://${chance.pick(['a', 'b'])}${chance.below(3)}.example.com/in`,
+    event_types: ['*'],
+  })),
+  pause_webhook: patching('webhooks', ({ chance }) => ({ is_enabled: chance.is(0.7) })),
+  try_webhook: about('webhooks', (id) => `/webhooks/${id}/test`),
+  remove_webhook: removing('webhooks'),
+  token: creating('tokens', '/account/tokens', 'token_id', ({ chance }) => ({
+    name: name(chance),
+    scopes: ['servers:read'],
+  })),
+  revoke: removing('tokens'),
+  project: creating('projects', '/account/projects', 'project_id', ({ chance }) => ({ name: name(chance) })),
+  move_project: patching('servers', (request) => ({ project_id: one(request, 'projects') ?? '' })),
+  remove_project: removing('projects'),
+  read: async ({ customer, chance }) => customer.client.send(chance, 'GET', chance.pick(LISTS) ?? '/zones'),
+  show: async (request) => {
+    const id = one(request, 'servers')
+    const part = request.chance.pick(['', '/details', '/operations', '/ports', '/stats'])
+    return id ? request.customer.client.send(request.chance, 'GET', `/servers/${id}${part}`) : null
+  },
+  overstep: async ({ customer, chance }) =>
+    customer.reader.send(chance, 'POST', '/account/projects', { name: 'x' }),
+} satisfies Record<string, Act>
+
+export type ActName = keyof typeof acts
