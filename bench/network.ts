@@ -1,7 +1,8 @@
-import { fork } from 'node:child_process'
+import { execFile, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { Agent as HttpAgent } from 'node:http'
 import { performance } from 'node:perf_hooks'
+import { promisify } from 'node:util'
 import { PLAIN_NETWORK } from '../api/drivers/driver.ts'
 import { Agent, NetworkWorld } from '../api/drivers/qemu/network/test-world.ts'
 import { type Caller, callerOf } from './caller.ts'
@@ -78,7 +79,9 @@ async function besideFloods(rounds: number, as: 'root' | 'user'): Promise<void> 
     const [{ berth, token }] = await once(api, 'message')
     const call = callerOf(berth, token, new HttpAgent({ keepAlive: true }))
     console.log(`The service is ${as === 'root' ? 'root' : 'an ordinary user'}:`)
-    await floods(rounds, await world.guest(1), {
+    const guest = await world.guest(1)
+    await recording(rounds, world, guest)
+    await floods(rounds, guest, {
       'the neighbour': await world.guest(2).then((neighbour) => (count) => echoes(neighbour, count)),
       'the API': (count) => requests(call, count),
     })
@@ -120,6 +123,24 @@ async function ways(rounds: number, agents: Record<string, Agent>): Promise<void
       `${name}: a datagram and its answer ${(median(echo) * 1000).toFixed(0)} µs (${ratio('echo', echo)}), ${rate} Gbit/s each way (takes ${ratio('pour', pour)} times as long)`,
     )
   }
+}
+
+/** Measures the cost of the record of connections to a flood as a ratio. */
+async function recording(rounds: number, world: NetworkWorld, guest: Agent): Promise<void> {
+  const took: Record<'with' | 'without', number[]> = { with: [], without: [] }
+  const inside = (await world.inside()).join(' ')
+  for (let round = 0; round < 5 * rounds; round++)
+    for (const way of ['with', 'without'] as const) {
+      // The next look loads the rules.
+      await world.service.tell({ do: 'look' })
+      if (way === 'without')
+        await promisify(execFile)('sh', ['-c', `${inside} nft flush chain inet berth_sent sent`])
+      const before = performance.now()
+      await guest.tell({ do: 'flood', host: FAR[0], first: 1, last: 20_000 })
+      took[way].push(performance.now() - before)
+    }
+  const ratio = median(took.with) / median(took.without)
+  console.log(`20,000 new connections of a guest take ${ratio.toFixed(2)} times as long with their record`)
 }
 
 type Measured = Record<string, (count: number) => Promise<number[]>>

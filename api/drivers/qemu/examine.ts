@@ -87,7 +87,8 @@ async function aged(): Promise<string | null> {
 }
 
 function lacking(kind: NetworkKind, gap: string): string {
-  const lost = 'there are no firewalls or private networks, and published ports open only at the next start'
+  const lost =
+    'there are no firewalls or private networks, published ports open only at the next start, and no connection of a guest can be traced'
   return `Guests share the network of this machine, by ${kind}, so ${lost}: ${gap}`
 }
 

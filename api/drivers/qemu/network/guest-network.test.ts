@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process'
-import { chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { chownSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { addressesOf, RESOLVER } from '../../addresses.ts'
+import { findOutgoing } from '../../outgoing.ts'
 import { GuestNetwork } from './guest-network.ts'
 import { MOST_CONNECTIONS } from './rules.ts'
 import { askLong, frames, seen, sendPieces } from './test-frames.ts'
@@ -56,6 +57,59 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
       expect(await one.reach('udp', RESOLVER, 53)).toMatch(/^udp from/)
       expect(await one.reach('tcp', RESOLVER, 53)).toMatch(/^tcp from/)
     })
+
+    const traceTo = async (port: number, sourcePort: number | null = null) => {
+      await world.service.tell({ do: 'look' })
+      return findOutgoing(world.dataDir, { address: FAR, port, sourcePort, at: Date.now() })
+    }
+
+    test('a connection by the address of the host is traced to its guest and, where it is known, by its port', async () => {
+      await both((protocol) => two.reach(protocol, FAR, 587))
+      const [, answer] = await both((protocol) => one.reach(protocol, FAR, 587))
+      const port = Number(answer?.split(' ')[3])
+      const found = await traceTo(587)
+      const tcp = as === 'root' ? expect.stringMatching(/^tcp from port \d+$/) : 'tcp, source port unknown'
+      for (const serverId of ['m1', 'm2'])
+        expect(found).toEqual(expect.arrayContaining([expect.objectContaining({ serverId, what: tcp })]))
+      const udp = (await traceTo(587, port))?.filter(({ what }) => what.startsWith('udp'))
+      expect(udp).toMatchObject([{ serverId: 'm1', what: `udp from port ${port}` }])
+      if (as === 'root') {
+        await one.tell({ do: 'talk', name: 'traced', host: FAR, port: 587 })
+        const tcpPort = await portSeen()
+        const traced = (await traceTo(587, tcpPort))?.filter(({ what }) => what.startsWith('tcp'))
+        expect(traced).toMatchObject([{ serverId: 'm1', what: `tcp from port ${tcpPort}` }])
+      }
+      // A connection is recorded once, however many packets it has.
+      const before = await traceTo(588)
+      const flood = { do: 'flood', host: FAR, first: 588, last: 588 }
+      await one.tell(flood)
+      expect(await traceTo(588)).toHaveLength((before?.length ?? 0) + 1)
+
+      expect(await traceTo(589)).toEqual([])
+      expect(
+        await findOutgoing(world.dataDir, { address: RESOLVER, port: 53, sourcePort: null, at: Date.now() }),
+      ).toEqual([])
+    })
+
+    /** The port of the newest open connection to the far end's port 587. */
+    const portSeen = async () => {
+      const open = await world.internet.run("ss -Htn state established '( sport = :587 )' | awk '{print $4}'")
+      return Number(open.trim().split('\n').at(-1)?.split(':').at(-1))
+    }
+
+    test.runIf(as === 'root')(
+      'a connection never leaves by another port than the one that is recorded',
+      async () => {
+        await world.host.tell({ do: 'talk', name: 'own', host: FAR, port: 587 })
+        const taken = await portSeen()
+        const pinned = `insert rule inet berth as_host meta l4proto tcp masquerade to :${taken}`
+        await promisify(execFile)('sh', ['-c', `${(await world.inside()).join(' ')} nft '${pinned}'`])
+        expect(await one.ask('tcp', FAR, 587)).not.toMatch(/from/)
+        expect(await one.reach('tcp', FAR, 80)).toMatch(/^tcp from/)
+        await world.service.tell({ do: 'look' })
+        expect(await one.reach('tcp', FAR, 587)).toMatch(/^tcp from/)
+      },
+    )
 
     // The cases run at once, since each waits for silence.
     test.concurrent.each([
@@ -299,6 +353,34 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
       ])
     })
 
+    test('a guest that floods takes no place in the record from others, and what it lacks is said', async () => {
+      await one.tell({ do: 'flood', host: FAR, first: 40_000, last: 43_000 })
+      expect(await two.reach('udp', FAR, 587)).toMatch(/^udp from/)
+      for (let looks = 0; looks < 20; looks++) await world.service.tell({ do: 'look' })
+      const found = (await traceTo(587)) ?? []
+      expect(found).toEqual(
+        expect.arrayContaining([
+          expect.objectContaining({ serverId: 'm2', what: expect.stringMatching('^udp') }),
+          expect.objectContaining({
+            serverId: 'm1',
+            what: expect.stringMatching(/^\d+ or more not recorded/),
+          }),
+        ]),
+      )
+      const { count, lines } = { count: missedBy('m1'), lines: linesOf('m1') }
+      expect(count).toBeGreaterThan(1_000)
+      expect(lines).toBeLessThan(1_000)
+    })
+
+    const record = () =>
+      readdirSync(join(world.dataDir, 'outgoing'))
+        .filter((name) => name.endsWith('.log'))
+        .flatMap((name) => readFileSync(join(world.dataDir, 'outgoing', name), 'utf8').split('\n'))
+        .map((line) => line.split(' '))
+    const linesOf = (serverId: string) => record().filter(([, id]) => id === serverId).length
+    const missedBy = (serverId: string) =>
+      record().reduce((sum, [, id, kind, n]) => sum + (id === serverId && kind === 'more' ? Number(n) : 0), 0)
+
     test('two installations on one host do not meet', async () => {
       const [first, folder] = [world.service, mkdtempSync(join(tmpdir(), 'berth-network-'))]
       if (as === 'user') chownSync(folder, 4242, 4242)
@@ -373,10 +455,14 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
       const member = await world.member()
       await world.service.end('SIGKILL')
       expect(await world.host.reach('tcp', '127.0.0.1', 24_001)).toMatch(/from/)
+      // Connections that a guest opens meanwhile are traced later.
+      await one.tell({ do: 'flood', host: FAR, first: 590, last: 590 })
       const running = [1, 2].map((number) => ({ pid: member, card: world.card(number) }))
       await world.startService(world.dataDir, running)
       expect(await world.host.reach('tcp', '127.0.0.1', 24_001)).toMatch(/from/)
       expect((await counted()).m1?.tx).toBeGreaterThanOrEqual(before)
+      const found = (await traceTo(590))?.filter(({ what }) => /^udp from port/.test(what))
+      expect(found).toMatchObject([{ serverId: 'm1' }])
       expect(await world.service.tell({ do: 'look' })).toEqual([])
     })
   },

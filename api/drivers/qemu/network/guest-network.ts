@@ -17,6 +17,7 @@ import { type Card, cardLines, elementsOf, type HostElements, portsOf } from './
 import { countedBytes, ElementKeeper } from './elements.ts'
 import { HostUplink, type Uplink } from './host-uplink.ts'
 import { type Namespace, openNamespace, UserSpace } from './namespace.ts'
+import { OUTGOING_RULES, Recorder } from './outgoing.ts'
 import { PastaUplink } from './pasta-uplink.ts'
 import { connectPrivate, linksIn, type NetworkLink, placesOf } from './private.ts'
 import { BRIDGES_APART, cardOf, rules } from './rules.ts'
@@ -50,6 +51,7 @@ export class GuestNetwork {
   #uplink: Uplink
   #keeper: ElementKeeper
   #rules = 0
+  readonly #recorder: Recorder
   #timer: NodeJS.Timeout | undefined
   readonly #calls = new Semaphore(1)
 
@@ -60,6 +62,7 @@ export class GuestNetwork {
     this.#space = space
     this.#uplink = uplinkOf(space, id, address, options)
     this.#keeper = keeperIn(space)
+    this.#recorder = new Recorder(options.dataDir)
   }
 
   /** @throws Error with what is missing for the network, as part of a sentence */
@@ -124,6 +127,8 @@ export class GuestNetwork {
             'port_taken',
             `Port ${port.hostPort} is in use by another program on this host`,
           )
+      // The number may have been another machine's.
+      await this.#record()
       const make = () => this.#inside(['ip', '-batch', '-'], cardLines(card).join('\n'))
       // A QEMU that was killed has left its card behind.
       await make().catch(() => this.#inside(['ip', 'link', 'delete', cardOf(number)]).then(make))
@@ -168,6 +173,7 @@ export class GuestNetwork {
     return this.#calls.run(async () => {
       const found = [...this.#cards.values()].find((card) => card.serverId === serverId)
       if (!found) return
+      await this.#record()
       this.#cards.delete(found.network.number)
       await this.#keep()
       const names = [cardOf(found.network.number), ...placesOf(found).map(({ name }) => name)]
@@ -228,6 +234,10 @@ export class GuestNetwork {
         const lines = stray.map(({ number }) => `link delete ${cardOf(number)}`)
         if (lines.length > 0) await this.#inside(['ip', '-batch', '-'], lines.join('\n'))
         if (await this.#connect(present)) mended.push('its private networks')
+        if (!(await this.#record())) {
+          await this.#inside(['nft', '-f', '-'], OUTGOING_RULES)
+          mended.push('its record of connections')
+        }
         if ((await this.#inside(['sh', '-c', BRIDGES_APART])) !== '') mended.push('its bridges')
       }
       if (mended.length > 0)
@@ -239,7 +249,9 @@ export class GuestNetwork {
   close(): Promise<void> {
     clearInterval(this.#timer)
     return this.#calls.run(async () => {
+      await this.#record()
       if (this.#cards.size > 0) return
+      await this.#recorder.rest().catch(() => {})
       await this.#uplink.remove().catch(() => {})
       await this.#space.remove().catch(() => {})
     })
@@ -247,11 +259,24 @@ export class GuestNetwork {
 
   /** Loads the rules before the uplink exists, so that nothing passes without them. */
   async #load(): Promise<void> {
-    await this.#inside(['nft', '-f', '-'], rules(this.#uplink.udpPorts))
+    await this.#record()
+    await this.#inside(['nft', '-f', '-'], `${rules(this.#uplink.ports)}${OUTGOING_RULES}`)
     await this.#keeper.mend(await this.#wanted())
     this.#rules = this.#keeper.rules
     await this.#uplink.raise()
     await this.#lead()
+  }
+
+  /** Writes new connections of guests down. @returns false if the rules that note them are missing */
+  async #record(): Promise<boolean> {
+    const serverOf = (card: string) => this.#cards.get(Number(card.slice(1)))?.serverId ?? `unknown-${card}`
+    const nft = (args: readonly string[], input: string) => this.#inside(['nft', ...args], input)
+    try {
+      return await this.#recorder.collect(nft, this.#uplink.keeping, serverOf)
+    } catch (error) {
+      this.#options.log.warn({ err: error }, 'Connections of guests could not be recorded')
+      return true
+    }
   }
 
   async #reopen(): Promise<void> {

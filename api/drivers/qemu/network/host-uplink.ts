@@ -11,8 +11,10 @@ import { MOST_CONNECTIONS, NEW_CONNECTIONS, UPLINK } from './rules.ts'
 
 /** The link between the namespace and this host. */
 export interface Uplink {
-  /** The host's ports that UDP from the namespace may seem to come from. */
-  readonly udpPorts: string
+  /** The host's ports that connections from the namespace may seem to come from. */
+  readonly ports: string
+  /** The protocols whose connections leave the host by the port that they leave the namespace by. */
+  readonly keeping: readonly ('tcp' | 'udp')[]
   /** True if traffic of the public address pools uses the link. */
   readonly carriesPools: boolean
   isUp(): Promise<boolean>
@@ -35,9 +37,13 @@ const PLACES = 2 ** 12
 
 const CHAINS = ['nat_in', 'nat_local', 'nat_out', 'input', 'forward', 'arrival']
 
+/** Ports that no service listens on: its port would take the answers of guests' connections. */
+const PORTS = '32768-65535'
+
 /** Root's uplink: a pair of cards, and rules on the host that are the same for all machines. */
 export class HostUplink implements Uplink {
-  readonly udpPorts = '32768-65535'
+  readonly ports = PORTS
+  readonly keeping = ['tcp', 'udp'] as const
   readonly carriesPools = true
   readonly #space: Namespace
   readonly #id: string
@@ -227,11 +233,13 @@ table ${this.#table} {
     type nat hook output priority -100; policy accept;
     ${isOurs} meta l4proto . th dport @ports dnat ip to ${inside}
   }
-  # What guests send seems to come from ports that no service listens on: a service's port would take its answers.
+  # The namespace has chosen the port, and recorded it (outgoing.ts): a connection for which it is taken is dropped.
   chain nat_out {
     type nat hook postrouting priority srcnat; policy accept;
     oifname ${card} ip saddr != ${host} ip saddr 127.0.0.0/8 snat ip to ${host}
-    oifname != ${card} ip saddr ${inside} meta l4proto { tcp, udp } masquerade to :32768-65535 random
+    oifname != ${card} ip saddr ${inside} tcp sport ${PORTS} masquerade to :tcp sport
+    oifname != ${card} ip saddr ${inside} udp sport ${PORTS} masquerade to :udp sport
+    oifname != ${card} ip saddr ${inside} meta l4proto { tcp, udp } drop
     oifname != ${card} ip saddr ${inside} masquerade
   }
   # Nothing that begins in the namespace reaches the host itself, and nothing else comes out of it.

@@ -35,9 +35,10 @@ export function agedPasta(version: string): string | null {
  * range, as ports can't be added while it runs. It is found by its card's address, and restarted if it dies.
  */
 export class PastaUplink implements Uplink {
-  // pasta sends from the host's port of the same number as in the namespace: no service uses these.
-  readonly udpPorts = '49152-65535'
+  // pasta sends UDP from the host's port of the same number as in the namespace: no service uses these.
+  readonly ports = '49152-65535'
   readonly carriesPools = false
+  readonly keeping = ['udp'] as const
   readonly #space: UserSpace
   readonly #mark: string
   readonly #address: string

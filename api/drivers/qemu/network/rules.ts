@@ -107,7 +107,7 @@ const EARLY = `
   }
 `
 
-const nat = (udpPorts: string) => `
+const nat = (ports: string) => `
   chain nat_in {
     type nat hook prerouting priority dstnat; policy accept;
     iifname "g*" ip daddr ${RESOLVER} meta l4proto { tcp, udp } th dport 53 dnat ip to ip daddr map @resolver
@@ -133,9 +133,9 @@ const nat = (udpPorts: string) => `
     oifname "${UPLINK}" goto as_host
   }
   chain as_host {
-    ip saddr ${RANGE4} meta l4proto udp masquerade to :${udpPorts} random
+    ip saddr ${RANGE4} meta l4proto { tcp, udp } masquerade to :${ports} random
     ip saddr ${RANGE4} masquerade
-    ip6 saddr ${RANGE6} meta l4proto udp masquerade to :${udpPorts} random
+    ip6 saddr ${RANGE6} meta l4proto { tcp, udp } masquerade to :${ports} random
     ip6 saddr ${RANGE6} masquerade
   }
 `
@@ -263,10 +263,10 @@ table arp berth {
 /**
  * Returns the namespace's rules, loaded in one transaction at each start: missing objects are created, chains are
  * replaced, and the contents of sets, maps and counters stay. Machines come and go as elements only.
- * @param udpPorts of the uplink: traffic of guests comes from these ports of the host, which no service uses
+ * @param ports of the uplink: traffic of guests comes from these ports of the host, which no service uses
  */
-export const rules = (udpPorts: string): string =>
-  `${SETS}table inet berth {${ZONED}${HELD}${EARLY}${nat(udpPorts)}${FILTERS}}${ARP}${PRIVATE_RULES}`
+export const rules = (ports: string): string =>
+  `${SETS}table inet berth {${ZONED}${HELD}${EARLY}${nat(ports)}${FILTERS}}${ARP}${PRIVATE_RULES}`
 
 /**
  * Turns off the kernel module br_netfilter's settings, from the moment that anything loads it: bridged packets would
