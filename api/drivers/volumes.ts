@@ -1,6 +1,9 @@
 /** The most volumes of a machine. */
 export const MOST_VOLUMES = 16
 
+/** The largest size of a volume. */
+export const MOST_VOLUME_GB = 4096
+
 /** The path at which a virtual machine's guest finds a volume. */
 export function volumeDevice(volumeId: string): string {
   return `/dev/disk/by-id/scsi-0BERTH_Volume_${volumeId.replaceAll('-', '')}`

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { ZoneSlug } from '../catalog/schema.ts'
+import { MOST_VOLUME_GB } from '../drivers/volumes.ts'
 import {
   CreatedAt,
   HourPrice,
@@ -22,7 +23,7 @@ const SERVER = '01a1fb45-1ac2-75b7-a056-9ee82769d403'
 const Name = visibleName(100, 'data')
 const SizeGb = Type.Integer({
   minimum: 1,
-  maximum: 4096,
+  maximum: MOST_VOLUME_GB,
   description: 'Size in GB; it can grow, but not shrink',
   examples: [20],
 })

@@ -4,13 +4,15 @@ import type { Accel } from './host/accel.ts'
 import { SERIAL_FD } from './host/confine.ts'
 import type { MachineFiles, MachineRecord } from './layout.ts'
 import { type Plugs, slotArguments } from './plug.ts'
+import { type LentVolume, volumeArguments } from './volume-plug.ts'
 
 const VENDORS: Record<CpuType, string> = { amd: 'AuthenticAMD', intel: 'GenuineIntel' }
 
-/** The host's ends of a machine's network cards; null: the machine has no first card. */
-export interface Cards {
+/** The host's ends of a machine's network cards and volumes. `plugs` is null if the machine has no slots for cards. */
+export interface Ends {
   netdev: string
   plugs: Plugs | null
+  volumes: readonly LentVolume[]
 }
 
 /**
@@ -22,7 +24,7 @@ export function qemuArguments(
   files: MachineFiles,
   sockets: string,
   accel: Accel,
-  { netdev, plugs }: Cards,
+  { netdev, plugs, volumes }: Ends,
 ): string[] {
   const { spec, direct, uuid } = record
   return [
@@ -65,6 +67,8 @@ export function qemuArguments(
     ...['-device', 'virtio-balloon-pci,id=balloon0,guest-stats-polling-interval=5'],
     ...['-device', 'virtio-serial-pci', '-chardev', `socket,id=ga,${listen(join(sockets, 'ga.sock'))}`],
     ...['-device', 'virtserialport,chardev=ga,name=org.qemu.guest_agent.0'],
+    // It comes last of the devices, so that those before it keep their places.
+    ...volumeArguments(volumes),
     ...['-add-fd', `fd=${SERIAL_FD},set=1`],
     ...[
       '-chardev',

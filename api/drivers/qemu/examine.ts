@@ -4,9 +4,10 @@ import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
 import { messageOf } from '../../message-of.ts'
 import { DriverError } from '../driver.ts'
+import { MOST_VOLUME_GB } from '../volumes.ts'
 import { type Accel, type AccelChoice, chooseAccel, QEMU } from './host/accel.ts'
 import { Cgroups } from './host/cgroup.ts'
-import { wallsObstacle } from './host/confine.ts'
+import { raisesLimits, wallsObstacle } from './host/confine.ts'
 import { raiseFirewall } from './host/firewall.ts'
 import { machineOwner, ownerObstacle } from './host/owner.ts'
 import { run } from './host/run.ts'
@@ -76,7 +77,12 @@ export async function examine(
     network: gap ? `${UNSEPARATED[own.kind]} (${gap})` : await leftApart(layout),
     virtualization: choice.accel === 'kvm' ? null : choice.reason,
     confinement: await wallsObstacle(QEMU, layout.walls, users === null ? machineOwner('trial') : null),
-    limits: trial.missing.length === 0 ? null : `no control groups for ${trial.missing.join(', ')}`,
+    limits:
+      trial.missing.length > 0
+        ? `no control groups for ${trial.missing.join(', ')}`
+        : raisesLimits()
+          ? null
+          : `the service may not raise limits of programs, so files of machines may grow to ${MOST_VOLUME_GB} GB`,
   }
   return { version, choice, network, isolation, ownerObstacle: users }
 }

@@ -7,10 +7,11 @@ import { closedFolder, writeDurably } from '../../files.ts'
 import { DriverError } from '../driver.ts'
 import { withCards } from '../guest/seed.ts'
 import type { Log } from '../log.ts'
+import { MOST_VOLUME_GB } from '../volumes.ts'
 import { qemuArguments } from './command.ts'
 import { type Accel, QEMU } from './host/accel.ts'
 import { type Cgroups, removeCgroups } from './host/cgroup.ts'
-import { spawnConfined, type Walls } from './host/confine.ts'
+import { raisesLimits, spawnConfined, type Walls } from './host/confine.ts'
 import { isReadable, machineOwner } from './host/owner.ts'
 import { findByArgument, type Owner, type ProcessId } from './host/process.ts'
 import type { Layout, MachineFiles, MachineRecord, RunRecord } from './layout.ts'
@@ -18,6 +19,7 @@ import { endOfLog } from './logs.ts'
 import { type Card, tapDev } from './network/cards.ts'
 import type { GuestNetwork } from './network/guest-network.ts'
 import { type NetworkKind, netdev, saysPortTaken, startPasst, stopPasst, waysIn } from './passt.ts'
+import { lentName, type Volume, type VolumeShelf } from './volume-shelf.ts'
 
 /** Settings and services that all machines of a driver share. */
 export interface Context {
@@ -31,6 +33,7 @@ export interface Context {
   guests: GuestNetwork | null
   /** The host's address on which the ports that lead to guests listen. */
   address: string
+  volumes: VolumeShelf
   cgroups: Cgroups
   clock: Clock
   log: Log
@@ -80,6 +83,8 @@ export async function prepareRun(
     await chmod(files.dir, 0o711)
     for (const path of theirs) await chown(path, owner.uid, owner.gid)
   }
+  for (const { id } of await context.volumes.of(record.spec.serverId))
+    await context.volumes.lend(id, files.run, owner)
   for (const log of [files.passtLog, files.qemuLog, `${files.qemuLog}.1`, ...olderLogs(files)])
     await rm(log, { force: true })
   return {
@@ -122,12 +127,14 @@ export async function launch(
     const pid = await startPasst(serverId, run.sockets, ways, files.passtLog)
     await cgroups.add(serverId, pid)
   }
-  const cards = {
+  const volumes = await context.volumes.of(serverId)
+  const ends = {
     netdev: card ? tapDev(card) : netdev(network, run.sockets, ways),
     plugs: card?.network ?? null,
+    volumes: volumes.map(({ id }) => ({ id, file: join(files.run, lentName(id)) })),
   }
-  const args = qemuArguments(record, files, run.sockets, accel, cards)
-  const walls = await wallsOf(record, run, files, context)
+  const args = qemuArguments(record, files, run.sockets, accel, ends)
+  const walls = await wallsOf(record, run, files, volumes, context)
   await spawnConfined([QEMU, ...args], walls, (pid) => cgroups.add(serverId, pid))
   return findStarted(record.uuid)
 }
@@ -172,6 +179,7 @@ async function wallsOf(
   record: MachineRecord,
   run: RunRecord,
   files: MachineFiles,
+  volumes: readonly Volume[],
   context: Context,
 ): Promise<Walls> {
   const { spec, base, direct } = record
@@ -186,8 +194,19 @@ async function wallsOf(
     shown: [base, files.seed, ...(direct ? [direct.kernel, direct.initrd] : []), ...new Set(names)],
     shared: [files.disk, files.run, ...(run.sockets === files.run ? [] : [run.sockets])],
     logs: files.log,
-    fileBytes: Math.ceil(spec.diskGb * DISK_OVERHEAD * 2 ** 30),
+    fileBytes: fileBytes(record, volumes),
   }
+}
+
+/** The size beyond which no file of a machine's QEMU may grow. */
+export function fileBytes(
+  { spec }: Pick<MachineRecord, 'spec'>,
+  volumes: readonly Pick<Volume, 'sizeGb'>[],
+): number {
+  const sizes = [spec.diskGb * DISK_OVERHEAD, ...volumes.map(({ sizeGb }) => sizeGb)]
+  // A limit that can't be raised when the machine gets a volume allows for any from the start.
+  if (!raisesLimits()) sizes.push(MOST_VOLUME_GB)
+  return Math.ceil(Math.max(...sizes) * 2 ** 30)
 }
 
 /**

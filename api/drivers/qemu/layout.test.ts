@@ -62,6 +62,7 @@ test('commas in a path stay in the path', () => {
   const args = qemuArguments({ ...record, ...disk }, files, files.run, 'tcg', {
     netdev: 'user,id=n0',
     plugs: null,
+    volumes: [],
   })
   expect(args.join(' ')).toContain('a,,b/vms/m/run/qmp.sock')
   expect(args).not.toContain('-kernel')

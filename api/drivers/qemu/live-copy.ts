@@ -127,7 +127,7 @@ async function keepWhole(draft: string, whole: string): Promise<void> {
 }
 
 /** The size of the machine's disk, and its folder as QEMU sees it: the data folder may have been renamed since. */
-async function diskOf(qmp: Qmp): Promise<{ virtualSizeBytes: number; folder: string }> {
+export async function diskOf(qmp: Qmp): Promise<{ virtualSizeBytes: number; folder: string }> {
   const nodes = await qmp.run('query-named-block-nodes', { flat: true }, PATIENCE_MS)
   // QEMU's schema: BlockDeviceInfo.
   const list = nodes as { 'node-name': string; file: string; image: { 'virtual-size': number } }[]

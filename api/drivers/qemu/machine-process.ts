@@ -27,7 +27,7 @@ type Seen =
  * process that reuses the pid is left alone.
  */
 export class MachineProcess {
-  readonly #id: string
+  readonly id: string
   readonly files: MachineFiles
   readonly #context: Context
   readonly slots = new Slots()
@@ -41,7 +41,7 @@ export class MachineProcess {
   readonly #allowance = new Allowance()
 
   constructor(id: string, context: Context) {
-    this.#id = id
+    this.id = id
     this.files = context.layout.files(id)
     this.#context = context
   }
@@ -106,7 +106,7 @@ export class MachineProcess {
    */
   async #link(process: ProcessId, uuid: string, patienceMs: number): Promise<Qmp> {
     if (this.#qmp?.isOpen) return this.#qmp
-    const path = qmpSocket(this.#run?.sockets ?? this.#context.layout.socketFolder(this.#id))
+    const path = qmpSocket(this.#run?.sockets ?? this.#context.layout.socketFolder(this.id))
     this.#qmp = await qmpOf(uuid, {
       path,
       patienceMs,
@@ -114,7 +114,7 @@ export class MachineProcess {
       allowance: this.#allowance,
       onEvent: (event) => this.#heard(event),
       // #qmp is unset for a connection that was closed here or that never opened: neither is news.
-      onClose: () => this.#qmp && !this.#qmp.isOpen && this.#context.changed(this.#id),
+      onClose: () => this.#qmp && !this.#qmp.isOpen && this.#context.changed(this.id),
     })
     return this.#qmp
   }
@@ -128,9 +128,9 @@ export class MachineProcess {
 
   #heard(event: QmpEvent): void {
     if (event.event === 'RESET' || event.event === 'SHUTDOWN') this.boot++
-    if (event.event === 'SHUTDOWN' || event.event === 'STOP') this.#context.changed(this.#id)
+    if (event.event === 'SHUTDOWN' || event.event === 'STOP') this.#context.changed(this.id)
     // The guest's network driver brings its card up; a boot loader has none, since the card has no ROM.
-    if (event.event === 'NIC_RX_FILTER_CHANGED') this.#context.kernelRuns(this.#id)
+    if (event.event === 'NIC_RX_FILTER_CHANGED') this.#context.kernelRuns(this.id)
     if (event.event === 'DEVICE_DELETED' && this.#qmp) this.slots.released(this.#qmp, event.data.device)
   }
 
@@ -181,7 +181,7 @@ export class MachineProcess {
     this.unlink()
     this.#process = null
     this.boot++
-    if (this.#run) await clearRun(this.#id, this.#run, this.files, this.#context)
+    if (this.#run) await clearRun(this.id, this.#run, this.files, this.#context)
   }
 
   /**

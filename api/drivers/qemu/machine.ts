@@ -29,6 +29,7 @@ import type { MachineFiles, MachineRecord } from './layout.ts'
 import { cancelCopies, dropDraft } from './live-copy.ts'
 import { boundLog } from './logs.ts'
 import { MachineProcess } from './machine-process.ts'
+import { attachTo, detachFrom, growIn } from './machine-volumes.ts'
 import { isCardDriven, measureMachine } from './measure.ts'
 import { refuseCards } from './plug.ts'
 import type { Qmp } from './qmp.ts'
@@ -205,6 +206,21 @@ export class Machine {
     return askAgent(run.sockets, command, args)
   }
 
+  /** @throws DriverError unsupported, unavailable */
+  attachVolume(id: string): Promise<void> {
+    return this.#exclusive(() => attachTo(this.#process, this.#context, id))
+  }
+
+  /** @throws DriverError unavailable */
+  detachVolume(id: string): Promise<void> {
+    return this.#exclusive(() => detachFrom(this.#process, this.#context, id))
+  }
+
+  /** @throws DriverError unavailable */
+  growVolume(id: string): Promise<void> {
+    return this.#exclusive(() => growIn(this.#process, this.#context, id))
+  }
+
   powerOff(): Promise<void> {
     return this.#exclusive(async () => {
       await this.#process.look()
@@ -228,6 +244,7 @@ export class Machine {
       this.#process.forget()
       // The machine's log writers end a moment after its QEMU.
       await rm(trashed, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
+      await this.#context.volumes.release(this.id)
       return 'gone'
     })
   }

@@ -42,7 +42,7 @@ export function slotArguments({ number, cards }: Plugs): string[] {
 }
 
 /** Formats options for QEMU's command line, where the first is a name alone. */
-function optionOf(values: Record<string, string>): string {
+export function optionOf(values: Record<string, string | number>): string {
   const [[, first = ''] = [], ...rest] = Object.entries(values)
   return [first, ...rest.map(([name, value]) => `${name}=${value}`)].join(',')
 }

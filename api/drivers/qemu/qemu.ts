@@ -18,7 +18,6 @@ import {
   type PublicPools,
   type ServerNetwork,
   type SnapshotState,
-  WithoutVolumes,
 } from '../driver.ts'
 import { Readiness } from '../guest/readiness.ts'
 import type { ImageSpec, ImageState } from '../images.ts'
@@ -40,6 +39,8 @@ import { abilitiesOf } from './network/public.ts'
 import type { NetworkKind } from './passt.ts'
 import { runningCards } from './running.ts'
 import { Snapshots } from './snapshots.ts'
+import { VolumeShelf } from './volume-shelf.ts'
+import { QemuVolumes } from './volumes.ts'
 
 export interface QemuOptions {
   dataDir: string
@@ -94,6 +95,7 @@ export async function openQemu(options: QemuOptions): Promise<QemuDriver> {
     guests,
     address,
     pools: options.pools ?? (() => NO_POOLS),
+    volumes: new VolumeShelf(layout),
     cgroups: await Cgroups.open(`berth-${layout.hash}`),
     clock: options.clock ?? systemClock,
     log: options.log,
@@ -114,7 +116,7 @@ interface Settings extends Omit<Context, 'changed' | 'kernelRuns'> {
 }
 
 /** Runs each machine as a QEMU process on this host. Create it with openQemu. */
-export class QemuDriver extends WithoutVolumes implements Driver {
+export class QemuDriver extends QemuVolumes implements Driver {
   readonly #settings: Settings
   readonly #context: Context
   readonly #readiness: Readiness
@@ -129,7 +131,7 @@ export class QemuDriver extends WithoutVolumes implements Driver {
   readonly #timer: NodeJS.Timeout
 
   constructor(settings: Settings) {
-    super()
+    super(settings.volumes)
     this.#settings = settings
     this.#booting = new BootingMachines(settings.clock)
     this.#hints = new Hints((serverId) => this.#lookAt(serverId))
@@ -140,7 +142,7 @@ export class QemuDriver extends WithoutVolumes implements Driver {
     }
     this.#snapshots = new Snapshots({
       context: this.#context,
-      machine: (serverId) => this.#machine(serverId),
+      machine: (serverId) => this.machine(serverId),
       inspect: (serverId) => this.inspect(serverId),
     })
     this.#readiness = new Readiness(settings.address)
@@ -158,7 +160,7 @@ export class QemuDriver extends WithoutVolumes implements Driver {
       if (state.power !== 'running') continue
       log.info({ server_id: serverId }, 'Found the machine running')
       const isYoung = clock.now() - state.startedAt < BOOT_MS
-      const machine = this.#machine(serverId)
+      const machine = this.machine(serverId)
       if (isYoung && !(await machine.hasKernel()))
         this.#booting.begin(serverId, machine.owner, state.startedAt)
     }
@@ -193,13 +195,13 @@ export class QemuDriver extends WithoutVolumes implements Driver {
   async define(spec: MachineSpec): Promise<void> {
     requireSupported(spec, this.#settings.choice.accel)
     const { image, serverId } = spec
-    const define = (base: () => Promise<StoredImage>) => this.#machine(serverId).define(spec, base)
+    const define = (base: () => Promise<StoredImage>) => this.machine(serverId).define(spec, base)
     if (image && isSnapshot(image)) await this.#snapshots.use(image.snapshotId, define)
     else await define(() => this.#readyImage(image))
   }
 
   async start(serverId: string): Promise<'started' | 'queued'> {
-    const machine = this.#machine(serverId)
+    const machine = this.machine(serverId)
     const outcome = await machine
       .start(() => this.#booting.admit(serverId, machine.owner))
       .catch((error: unknown) => {
@@ -211,22 +213,22 @@ export class QemuDriver extends WithoutVolumes implements Driver {
   }
 
   shutdown(serverId: string): Promise<void> {
-    return this.#machine(serverId).shutdown()
+    return this.machine(serverId).shutdown()
   }
 
   reset(serverId: string): Promise<void> {
-    return this.#machine(serverId).reset()
+    return this.machine(serverId).reset()
   }
 
   async powerOff(serverId: string): Promise<void> {
-    const machine = this.#machine(serverId)
+    const machine = this.machine(serverId)
     this.#running.delete(serverId)
     await machine.powerOff()
     this.#booting.end(serverId)
   }
 
   async destroy(serverId: string, olderThan?: string): Promise<void> {
-    const machine = this.#machine(serverId)
+    const machine = this.machine(serverId)
     const base = (await machine.readRecord())?.base ?? ''
     if ((await machine.destroy(olderThan)) === 'kept') return
     await this.#snapshots.released(base)
@@ -248,7 +250,7 @@ export class QemuDriver extends WithoutVolumes implements Driver {
   }
 
   async inspect(serverId: string): Promise<MachineState> {
-    const machine = this.#machine(serverId)
+    const machine = this.machine(serverId)
     const state = await machine.inspect()
     if (state.power === 'running') this.#running.add(serverId)
     if (state.power === 'stopped' && this.#running.delete(serverId)) await this.#tell(machine, state.reason)
@@ -272,7 +274,7 @@ export class QemuDriver extends WithoutVolumes implements Driver {
     const measurements = new Map<string, Measurement>()
     const traffic = await this.#context.guests?.traffic().catch(() => null)
     await inParallel(serverIds, async (serverId) => {
-      const machine = this.#machine(serverId)
+      const machine = this.machine(serverId)
       if (!machine.isLinked) {
         const look = this.inspect(serverId).catch(() => {})
         await Promise.race([look, sleep(LINK_MS, undefined, { ref: false })])
@@ -286,7 +288,7 @@ export class QemuDriver extends WithoutVolumes implements Driver {
   }
 
   async ready(serverId: string): ReturnType<Driver['ready']> {
-    const machine = this.#machine(serverId)
+    const machine = this.machine(serverId)
     if (!machine.isLinked) {
       const state = await this.inspect(serverId)
       if (state.power !== 'running') return null
@@ -299,11 +301,11 @@ export class QemuDriver extends WithoutVolumes implements Driver {
   }
 
   async connect(networks: ReadonlyMap<string, ServerNetwork>): Promise<void> {
-    await inParallel([...networks], ([serverId, network]) => this.#machine(serverId).connect(network))
+    await inParallel([...networks], ([serverId, network]) => this.machine(serverId).connect(network))
     await this.#context.guests?.change(networks)
     const failures: unknown[] = []
     await inParallel([...networks.keys()], (serverId) =>
-      this.#machine(serverId)
+      this.machine(serverId)
         .plug()
         .catch((error: unknown) => void failures.push(error)),
     )
@@ -311,11 +313,11 @@ export class QemuDriver extends WithoutVolumes implements Driver {
   }
 
   setPassword(serverId: string, login: GuestLogin): Promise<void> {
-    return this.#machine(serverId).setPassword(login)
+    return this.machine(serverId).setPassword(login)
   }
 
   setAddress(serverId: string, card: PrivateCard): Promise<void> {
-    return this.#machine(serverId).setAddress(card)
+    return this.machine(serverId).setAddress(card)
   }
 
   openConsole(serverId: string, seen?: Buffer): Promise<Console> {
@@ -340,7 +342,7 @@ export class QemuDriver extends WithoutVolumes implements Driver {
     await this.#settings.images.close()
   }
 
-  #machine(serverId: string): Machine {
+  protected machine(serverId: string): Machine {
     let machine = this.#machines.get(serverId)
     if (!machine) {
       machine = new Machine(serverId, this.#context)
@@ -376,7 +378,7 @@ export class QemuDriver extends WithoutVolumes implements Driver {
 
   async #tend(): Promise<void> {
     for (const serverId of this.#running) {
-      const machine = this.#machine(serverId)
+      const machine = this.machine(serverId)
       await machine
         .boundLogs()
         .catch((error: unknown) => this.#context.log.error({ server_id: serverId, err: error }, 'Bad log'))

@@ -1,22 +1,35 @@
 import { systemClock } from '../../clock.ts'
+import type { VolumeDriver } from '../volumes.ts'
 import { Cgroups } from './host/cgroup.ts'
 import type { Context } from './launch.ts'
 import { Layout } from './layout.ts'
 import { Machine } from './machine.ts'
 import { Snapshots } from './snapshots.ts'
+import { VolumeShelf } from './volume-shelf.ts'
+import { QemuVolumes } from './volumes.ts'
 
-/** For tests: copies disks of the machines in a data folder, of which no driver is open. */
+class TestVolumes extends QemuVolumes {
+  protected readonly machine: (serverId: string) => Machine
+  constructor(shelf: VolumeShelf, machine: (serverId: string) => Machine) {
+    super(shelf)
+    this.machine = machine
+  }
+}
+
+/** For tests: the snapshots and volumes in a data folder, of which no driver is open. */
 export async function openSnapshots(
   dataDir: string,
   reserveBytes = 0,
-): Promise<{ snapshots: Snapshots; close: () => Promise<void> }> {
+): Promise<{ snapshots: Snapshots; volumes: VolumeDriver; close: () => Promise<void> }> {
   const quiet = () => {}
+  const layout = new Layout(dataDir)
   const context: Context = {
-    layout: new Layout(dataDir),
+    layout,
     accel: 'tcg',
     network: 'slirp',
     guests: null,
     address: '127.0.0.1',
+    volumes: new VolumeShelf(layout),
     cgroups: await Cgroups.open('berth-test'),
     clock: systemClock,
     log: { info: quiet, warn: quiet, error: quiet },
@@ -38,5 +51,5 @@ export async function openSnapshots(
     await Promise.all([...machines.values()].map((each) => each.close()))
     await context.cgroups.close()
   }
-  return { snapshots, close }
+  return { snapshots, volumes: new TestVolumes(context.volumes, machine), close }
 }

@@ -34,8 +34,8 @@ const WALLS: Readonly<Record<keyof Isolation, Omit<Wall, 'gap'>>> = {
   },
   limits: {
     name: 'limits',
-    stops: 'one guest can use up the processor and memory of all',
-    mend: 'Run the service as root where control groups for cpu, memory and pids can be created: on the host, or in a unit with Delegate=yes.',
+    stops: 'one guest can use up the processor and memory of all, or one that breaks out of QEMU their disk',
+    mend: 'Run the service as root where control groups for cpu, memory and pids can be created: on the host, or in a unit with Delegate=yes, and with CAP_SYS_RESOURCE.',
   },
 }
 

@@ -11,6 +11,7 @@ import {
 } from '../../operations/procedure.ts'
 import { moveSsh, settlePorts } from '../../ports/ports.ts'
 import { attachedTo } from '../../volumes/attachments.ts'
+import type { VolumeTable } from '../../volumes/tables.ts'
 import { BOOT_MS, type BootData } from '../operations.ts'
 import { BOOT_TIMEOUT } from '../states.ts'
 import { updateMachine } from '../store.ts'
@@ -49,7 +50,8 @@ export function bootSteps(
     const driver = drivers.at(server.pool)
     try {
       const { power } = await driver.inspect(server.server_id)
-      if (power !== 'running') await settleParts(options, server)
+      const lost = power === 'running' ? null : await settleParts(options, server)
+      if (lost) return volumeLost(lost)
       await connectivity.tell(server).catch(ifUnsupported)
       if ((await driver.start(operation.subject_id)) === 'queued') return again(ASK_QUEUE_MS)
     } catch (error) {
@@ -155,15 +157,33 @@ export async function prepareSnapshot(
   )
 }
 
-/** Gives a machine that is off the ports and volumes of its server. */
+/**
+ * Gives a machine that is off the ports and volumes of its server.
+ * @returns a volume that its host does not have; null: none
+ */
 async function settleParts(
-  { db, clock, drivers }: ProcedureOptions,
+  { db, clock, drivers, log }: ProcedureOptions,
   { server_id, pool }: ServerTable,
-): Promise<void> {
+): Promise<VolumeTable | null> {
   await settlePorts(db, server_id, clock.now())
   // A rebuilt machine has none yet.
-  for (const { volume_id } of await attachedTo(db, server_id))
-    await drivers.at(pool).attachVolume(volume_id, server_id)
+  for (const volume of await attachedTo(db, server_id)) {
+    try {
+      await drivers.at(pool).attachVolume(volume.volume_id, server_id)
+    } catch (error) {
+      if (!(error instanceof DriverError && error.code === 'not_found')) throw error
+      log.error({ server_id, volume_id: volume.volume_id }, 'a volume is missing on its host')
+      return volume
+    }
+  }
+  return null
+}
+
+function volumeLost({ name }: VolumeTable): StepResult<never> {
+  return fail(
+    'volume_lost',
+    `The volume ${name} is missing on its host. Detach it to start the server without it, or contact support with the id of the operation.`,
+  )
 }
 
 /** Moves a server to a free host port, because another program uses its port. */

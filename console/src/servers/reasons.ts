@@ -23,6 +23,7 @@ export const useReasonText = messages({
     server_deleted: 'The server was deleted meanwhile.',
     start_failed: 'The host could not start the server. Try again, or contact the operator.',
     unavailable: 'The host of the server does not respond. Try again later.',
+    volume_lost: 'A volume of the server is missing on its host. Detach it, or contact the operator.',
   },
   ru: {
     account_suspended: 'Аккаунт приостановлен.',
@@ -45,6 +46,7 @@ export const useReasonText = messages({
     server_deleted: 'Сервер тем временем удалён.',
     start_failed: 'Хост не смог запустить сервер. Повторите или обратитесь к оператору.',
     unavailable: 'Хост сервера не отвечает. Повторите позже.',
+    volume_lost: 'Тома сервера нет на хосте. Отключите его или обратитесь к оператору.',
   },
 })
 

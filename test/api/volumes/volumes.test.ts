@@ -234,3 +234,18 @@ test('a zone without volumes refuses them', async () => {
   const reply = await t.call('POST', '/volumes', { name: 'data', zone_slug: 'local-1', size_gb: 1 })
   expect(reply.body).toMatchObject({ code: 'not_supported', feature: 'volumes' })
 })
+
+test('a server whose volume is missing on its host says so, and starts once it is detached', async () => {
+  const t = await testApp()
+  const server = await make(t)
+  const id = await create(t)
+  await attach(t, id, server)
+  await carriedOut(t, 'POST', `/servers/${server}/stop`)
+  await t.driver.removeVolume(id)
+  expect(await carriedOut(t, 'POST', `/servers/${server}/start`)).toMatchObject({
+    status: 'failed',
+    error: { code: 'volume_lost' },
+  })
+  expect(await detach(t, id)).toMatchObject({ status: 'succeeded' })
+  expect(await carriedOut(t, 'POST', `/servers/${server}/start`)).toMatchObject({ status: 'succeeded' })
+})

@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Owner } from './process.ts'
+import { run } from './run.ts'
 import { socketFilter } from './seccomp.ts'
 
 /** The files, rights and resources that a confined program has. Paths are the same inside as on the host. */
@@ -113,6 +115,20 @@ const NO_CAPABILITIES = ['--bounding-set=-all', '--inh-caps=-all', '--ambient-ca
 function privileges(owner: Owner | null): string[] {
   const user = owner ? [`--reuid=${owner.uid}`, `--regid=${owner.gid}`, '--clear-groups'] : []
   return ['--no-new-privs', ...user, ...(isRoot() ? NO_CAPABILITIES : [])]
+}
+
+/** CAP_SYS_RESOURCE */
+const RAISES_LIMITS = 1n << 24n
+
+/** True if this process may raise the limits of running programs. Even root may lack the right in a container. */
+export function raisesLimits(): boolean {
+  const held = /^CapEff:\s*([0-9a-f]+)/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? '0'
+  return (BigInt(`0x${held}`) & RAISES_LIMITS) !== 0n
+}
+
+/** Sets the size beyond which no file of a running program may grow. */
+export async function limitFiles(pid: number, fileBytes: number): Promise<void> {
+  await run(['prlimit', `--pid=${pid}`, `--fsize=${fileBytes}`])
 }
 
 /** Returns a command that confines itself, with only its user's rights and files up to this size. */

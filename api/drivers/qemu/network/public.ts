@@ -58,7 +58,6 @@ export function abilitiesOf(
   return {
     features: features.filter((name) => {
       if (name.startsWith('public_')) return carriesPools
-      if (name === 'volumes') return false
       return (name !== 'private_networks' && name !== 'firewalls') || guests !== null
     }),
     lack: isLacking

@@ -87,6 +87,8 @@ module() {
 for m in virtio_pci virtio_blk virtio_net vfat nls_cp437 nls_ascii; do module "$initrd/modules" "$m"; done
 mkdir -p "$root/usr/lib/modules/late"
 for m in virtio_console virtio_balloon virtio-rng button evdev; do module "$root/usr/lib/modules/late" "$m"; done
+mkdir -p "$root/usr/lib/modules/volumes"
+for m in virtio_scsi sd_mod; do module "$root/usr/lib/modules/volumes" "$m"; done
 (cd "$initrd" && find . | sort | "$busybox" cpio -o -H newc 2>/dev/null | gzip -9n) > "$out/initrd.img"
 cp "$tree/boot/vmlinuz-$release" "$out/vmlinuz"
 
