@@ -69,3 +69,12 @@ export function duration(seconds: number): string {
 /** Unknown values stay null rather than become 0. */
 export const ifKnown = <Text>(value: number | null, text: (value: number) => Text) =>
   value === null ? null : text(value)
+
+/** The reason of a server's status, with the operator's words if they suspended it. */
+export const reasonOf = ({
+  status_reason,
+  suspension_reason,
+}: {
+  status_reason: string | null
+  suspension_reason: string | null
+}) => [status_reason, suspension_reason].filter((part) => part !== null).join(': ')

@@ -1054,6 +1054,97 @@ export interface OperatedOperationList {
   total: number
 }
 
+export interface OperatedServer {
+  /** Id of the account */
+  account_id: string
+  /** Id of the server */
+  server_id: string
+  /** Name and host name */
+  name: string
+  /** Text of your choice; null if there is none */
+  description: string | null
+  /** Project that it is in */
+  project_id: string
+  /** Name of a zone, as `GET /zones` lists them */
+  zone_slug: string
+  /** Status of the server; those in -ing are temporary. `suspended`: stopped because the balance is used up, or by the operator; `error`: see `status_reason`, then start, reboot or delete it */
+  status: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'resetting_password' | 'restoring' | 'suspended' | 'error' | 'deleting'
+  /** Why it has this status, if no request led to it: `guest_shutdown`, `balance_depleted`, `account_suspended`, `server_suspended`, or the error code of an operation; `host_unavailable` if its host does not answer, so that the status is the last known one; otherwise null */
+  status_reason: string | null
+  /** The operator's reason for suspending this server, which stays suspended until they resume it; otherwise null */
+  suspension_reason: string | null
+  /** Whether the size is a preset or chosen freely */
+  plan_type: 'preset' | 'custom'
+  /** Processor vendor; a zone may have both, at different prices */
+  cpu_type: 'amd' | 'intel'
+  /** Its preset; null for a custom plan */
+  preset_id: string | null
+  /** Cores */
+  cpu: number
+  /** Memory in MB */
+  ram_mb: number
+  /** Disk in GB */
+  disk_gb: number
+  /** Id of a template: the operating system that the server is created from */
+  template_id: string
+  /** SSH keys that its system was created with, including those deleted since */
+  ssh_key_ids: Array<string>
+  /** Its public IPv4 address; null if it has none: then connect to the address and port in `ssh` */
+  ipv4: string | null
+  /** Its public IPv6 address; the whole /64 of it leads to the server. Null if it has none */
+  ipv6: string | null
+  /** The private networks that it is in, with its address in each */
+  networks: Array<{
+    /** Id of the private network */
+    network_id: string
+    /** Address of the server in the network */
+    ipv4: string
+  }>
+  /** Names and values of your choice */
+  labels: Record<string, string>
+  /** Whether `DELETE` and a rebuild are refused */
+  delete_protection: boolean
+  /** Price per month of 730 hours, in rubles with two decimals */
+  price_month_rub: string
+  /** Price per hour, in rubles with four decimals: 1/730 of the price per month */
+  price_hour_rub: string
+  /** Address, port and user for SSH */
+  ssh: {
+    /** Address to connect to */
+    host: string
+    /** Port to connect to: 22 at a public address, otherwise a published port; null if it has none */
+    port: number | null
+    /** User to log in as */
+    username: string
+  }
+  /** The operation in progress; null if there is none */
+  current_operation: {
+    /** Id of the operation; wait for it by this id */
+    operation_id: string
+    /** Type of the operation */
+    type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'reset_password' | 'restore' | 'snapshot' | 'delete'
+    /** Queued (`pending`), in progress (`running`) or finished: `succeeded`, `failed`, or `canceled` by a later request */
+    status: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled'
+    /** Estimated progress in percent; 100 once it has succeeded */
+    progress: number
+  } | null
+  /** When it was created (RFC 3339, UTC) */
+  created_at: string
+  /** When it was last changed, by a request or by the service */
+  updated_at: string
+  /** When it was last started; null while it is off */
+  started_at: string | null
+  /** When it will be deleted, with its data and in spite of `delete_protection`, if it is still suspended then, because the balance is used up or the account is closed; null if it will not be */
+  delete_at: string | null
+}
+
+export interface OperatedServerList {
+  /** The items of this page */
+  items: Array<OperatedServer>
+  /** Number of all matching items, not only those on this page */
+  total: number
+}
+
 export interface Operation {
   /** Id of the operation; wait for it by this id */
   operation_id: string
@@ -1760,8 +1851,10 @@ export interface Server {
   zone_slug: string
   /** Status of the server; those in -ing are temporary. `suspended`: stopped because the balance is used up, or by the operator; `error`: see `status_reason`, then start, reboot or delete it */
   status: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'resetting_password' | 'restoring' | 'suspended' | 'error' | 'deleting'
-  /** Why it has this status, if no request led to it: `guest_shutdown`, `balance_depleted`, `account_suspended`, or the error code of an operation; `host_unavailable` if its host does not answer, so that the status is the last known one; otherwise null */
+  /** Why it has this status, if no request led to it: `guest_shutdown`, `balance_depleted`, `account_suspended`, `server_suspended`, or the error code of an operation; `host_unavailable` if its host does not answer, so that the status is the last known one; otherwise null */
   status_reason: string | null
+  /** The operator's reason for suspending this server, which stays suspended until they resume it; otherwise null */
+  suspension_reason: string | null
   /** Whether the size is a preset or chosen freely */
   plan_type: 'preset' | 'custom'
   /** Processor vendor; a zone may have both, at different prices */
@@ -1998,8 +2091,10 @@ export interface ServerDetails {
   zone_slug: string
   /** Status of the server; those in -ing are temporary. `suspended`: stopped because the balance is used up, or by the operator; `error`: see `status_reason`, then start, reboot or delete it */
   status: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'resetting_password' | 'restoring' | 'suspended' | 'error' | 'deleting'
-  /** Why it has this status, if no request led to it: `guest_shutdown`, `balance_depleted`, `account_suspended`, or the error code of an operation; `host_unavailable` if its host does not answer, so that the status is the last known one; otherwise null */
+  /** Why it has this status, if no request led to it: `guest_shutdown`, `balance_depleted`, `account_suspended`, `server_suspended`, or the error code of an operation; `host_unavailable` if its host does not answer, so that the status is the last known one; otherwise null */
   status_reason: string | null
+  /** The operator's reason for suspending this server, which stays suspended until they resume it; otherwise null */
+  suspension_reason: string | null
   /** Whether the size is a preset or chosen freely */
   plan_type: 'preset' | 'custom'
   /** Processor vendor; a zone may have both, at different prices */
@@ -2207,6 +2302,11 @@ export interface ServerMetrics {
   }>
 }
 
+export interface ServerReason {
+  /** Reason, at most 200 characters; the customer sees it */
+  reason: string
+}
+
 export interface ServerStateConflictProblem {
   /** urn:berth:problem: followed by the code */
   type: string
@@ -2277,6 +2377,22 @@ export interface ServerStats {
     /** Bytes per second sent since the last sample, a few seconds ago; null if it cannot be measured */
     tx_bytes_per_second: number | null
   }
+}
+
+export interface ServerStop {
+  /** Reason, at most 200 characters; the customer sees it */
+  reason: string
+  /** Power off at once instead of shutting the guest down. Default: false. */
+  force?: boolean | undefined
+  /** Seconds that the guest may take to shut down before it is powered off. Default: 60. */
+  timeout_seconds?: number | undefined
+}
+
+export interface ServerTermination {
+  /** Reason, at most 200 characters; the customer sees it */
+  reason: string
+  /** Whether to delete it in spite of `delete_protection`. Default: false. */
+  force?: boolean | undefined
 }
 
 export interface ServerUpdate {
@@ -4117,6 +4233,123 @@ export interface Routes {
     }
     body: Debit
     reply: OperatedAccount
+  }
+  /** List the servers of all accounts */
+  'GET /operator/servers': {
+    query?: {
+      /** Number of items per page; a number above the maximum is refused with 422 */
+      limit?: number | undefined
+      /** Number of items to skip, for pages other than the first; the `Link` header has the address of each page */
+      offset?: number | undefined
+      /** Only those of this account */
+      account_id?: string | undefined
+      /** Part of the name, in upper or lower case, or the whole id */
+      search?: string | undefined
+      /** Only those with this status */
+      status?: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'resetting_password' | 'restoring' | 'suspended' | 'error' | 'deleting' | undefined
+      /** Only those in this zone */
+      zone_slug?: string | undefined
+      /** Only the one with this public address, as `ipv4` or `ipv6` shows it */
+      address?: string | undefined
+    } | undefined
+    reply: OperatedServerList
+  }
+  /** Get a server of any account */
+  'GET /operator/servers/{server_id}': {
+    path: {
+      /** Id of the server, a UUID */
+      server_id: string
+    }
+    reply: OperatedServer
+  }
+  /** Change a server of any account, or resize it while it is stopped */
+  'PATCH /operator/servers/{server_id}': {
+    path: {
+      /** Id of the server, a UUID */
+      server_id: string
+    }
+    body?: ServerUpdate | undefined
+    reply: OperatedServer
+  }
+  /** Create a server for an account */
+  'POST /operator/accounts/{account_id}/servers': {
+    path: {
+      /** Id of the account, a UUID */
+      account_id: string
+    }
+    body: ServerCreate
+    reply: OperatedServer
+  }
+  /** Suspend one server of any account */
+  'POST /operator/servers/{server_id}/suspend': {
+    path: {
+      /** Id of the server, a UUID */
+      server_id: string
+    }
+    body: ServerReason
+    reply: OperatedServer
+  }
+  /** Resume a server that an operator suspended */
+  'POST /operator/servers/{server_id}/resume': {
+    path: {
+      /** Id of the server, a UUID */
+      server_id: string
+    }
+    body: ServerReason
+    reply: OperatedServer
+  }
+  /** Start a server of any account */
+  'POST /operator/servers/{server_id}/start': {
+    path: {
+      /** Id of the server, a UUID */
+      server_id: string
+    }
+    body: ServerReason
+    reply: OperatedOperation
+  }
+  /** Stop a server of any account */
+  'POST /operator/servers/{server_id}/stop': {
+    path: {
+      /** Id of the server, a UUID */
+      server_id: string
+    }
+    body: ServerStop
+    reply: OperatedOperation
+  }
+  /** Reboot a server of any account */
+  'POST /operator/servers/{server_id}/reboot': {
+    path: {
+      /** Id of the server, a UUID */
+      server_id: string
+    }
+    body: ServerStop
+    reply: OperatedOperation
+  }
+  /** Delete a server of any account, and its disk */
+  'POST /operator/servers/{server_id}/delete': {
+    path: {
+      /** Id of the server, a UUID */
+      server_id: string
+    }
+    body: ServerTermination
+    reply: OperatedOperation
+  }
+  /** Replace the disk of a server of any account by a new operating system */
+  'POST /operator/servers/{server_id}/rebuild': {
+    path: {
+      /** Id of the server, a UUID */
+      server_id: string
+    }
+    body?: RebuildRequest | undefined
+    reply: OperatedOperation
+  }
+  /** Set a new password on a running server of any account */
+  'POST /operator/servers/{server_id}/reset_password': {
+    path: {
+      /** Id of the server, a UUID */
+      server_id: string
+    }
+    reply: OperatedOperation
   }
   /** List the capacity of each zone, and how much of it is sold */
   'GET /operator/capacity': {

@@ -5,10 +5,50 @@ import type {
   Debit,
   LimitChange,
   OperatedAccountUpdate,
+  RebuildRequest,
+  ServerCreate,
+  ServerReason,
+  ServerStop,
+  ServerTermination,
+  ServerUpdate,
   StatusChange,
   TokenCreate,
 } from './openapi.ts'
 import type { Call, CallOptions, Query } from './request.ts'
+
+/** The servers of all accounts, without their secrets. */
+const servers = (call: Call) => ({
+  /** One page of the servers of all accounts. */
+  servers: (query: Query<'GET /operator/servers'> = {}, options?: CallOptions) =>
+    call('GET /operator/servers', { query }, options),
+  server: (server_id: string, options?: CallOptions) =>
+    call('GET /operator/servers/{server_id}', { path: { server_id } }, options),
+  /** Orders a server for an account, which pays for it. */
+  createServer: (account_id: string, body: ServerCreate, options?: CallOptions) =>
+    call('POST /operator/accounts/{account_id}/servers', { path: { account_id }, body }, options),
+  /** A change of plan needs a stopped server and is an operation. */
+  updateServer: (server_id: string, body: ServerUpdate, options?: CallOptions) =>
+    call('PATCH /operator/servers/{server_id}', { path: { server_id }, body }, options),
+  /** Its owner sees the reason, and can't start it until `resumeServer`. */
+  suspendServer: (server_id: string, body: ServerReason, options?: CallOptions) =>
+    call('POST /operator/servers/{server_id}/suspend', { path: { server_id }, body }, options),
+  resumeServer: (server_id: string, body: ServerReason, options?: CallOptions) =>
+    call('POST /operator/servers/{server_id}/resume', { path: { server_id }, body }, options),
+  startServer: (server_id: string, body: ServerReason, options?: CallOptions) =>
+    call('POST /operator/servers/{server_id}/start', { path: { server_id }, body }, options),
+  stopServer: (server_id: string, body: ServerStop, options?: CallOptions) =>
+    call('POST /operator/servers/{server_id}/stop', { path: { server_id }, body }, options),
+  rebootServer: (server_id: string, body: ServerStop, options?: CallOptions) =>
+    call('POST /operator/servers/{server_id}/reboot', { path: { server_id }, body }, options),
+  /** All data on its disk is lost, at once. */
+  deleteServer: (server_id: string, body: ServerTermination, options?: CallOptions) =>
+    call('POST /operator/servers/{server_id}/delete', { path: { server_id }, body }, options),
+  /** All data on its disk is lost. */
+  rebuildServer: (server_id: string, body: RebuildRequest, options?: CallOptions) =>
+    call('POST /operator/servers/{server_id}/rebuild', { path: { server_id }, body }, options),
+  resetServerPassword: (server_id: string, options?: CallOptions) =>
+    call('POST /operator/servers/{server_id}/reset_password', { path: { server_id } }, options),
+})
 
 /** Operators' views and actions. They need an operator signed in on a page of the service, or an operator's token. */
 export const operator = (call: Call) => ({
@@ -43,6 +83,7 @@ export const operator = (call: Call) => ({
   /** Takes from a balance, once for each reference. */
   debitAccount: (account_id: string, body: Debit, options?: CallOptions) =>
     call('POST /operator/accounts/{account_id}/debit', { path: { account_id }, body }, options),
+  ...servers(call),
   /** Lists each zone's capacity, and how much of it is sold. */
   capacity: (options?: CallOptions) => call('GET /operator/capacity', {}, options),
   images: (options?: CallOptions) => call('GET /operator/images', {}, options),

@@ -1,8 +1,7 @@
 import { Command } from 'commander'
 import { sql } from 'kysely'
 import pino from 'pino'
-import { findAccount, listAccounts } from '../accounts/accounts.ts'
-import { standingOf } from '../accounts/status.ts'
+import { listAccounts } from '../accounts/accounts.ts'
 import { type App, buildApp } from '../app.ts'
 import { systemClock as clock } from '../clock.ts'
 import { CommandError, type Config, ConfigError } from '../config.ts'
@@ -10,10 +9,11 @@ import type { Database } from '../database/database.ts'
 import { contains, type Page, pageOf } from '../database/page.ts'
 import { Drivers } from '../drivers/drivers.ts'
 import { defaultModule, poolsPerZone } from '../drivers/modules/modules.ts'
-import { scopeNames } from '../http/contract/auth.ts'
 import { ApiError } from '../http/contract/problem.ts'
+import { ownerOf } from '../operator/servers.ts'
 import { operatedServers } from '../servers/queries.ts'
 import { serverProblems } from '../servers/schema.ts'
+import { hold } from '../servers/suspension.ts'
 import { catalogInForce } from './catalog.ts'
 import { isServed, openSecrets } from './installation.ts'
 import { NAMED, paged, printMore, wholeNumber } from './listing.ts'
@@ -54,6 +54,8 @@ export function serverCommands(config: ReadConfig): Command {
     'stop a server',
     'turn it off immediately instead of asking the guest to shut down',
   )
+  addHold(server, config, 'suspend', 'suspend one server; its owner sees the reason, and can only delete it')
+  addHold(server, config, 'resume', 'resume a server that was suspended by itself')
   addOrder(server, config, 'delete', 'delete a server and its disk', 'even if it has delete protection')
   return server
 }
@@ -117,6 +119,23 @@ function addOrder(server: Command, config: ReadConfig, order: Order, summary: st
   })
 }
 
+function addHold(server: Command, config: ReadConfig, name: 'suspend' | 'resume', summary: string): void {
+  server
+    .command(name)
+    .description(`${summary}; also while the service is running`)
+    .argument('<server>', 'id, or a name that only one server has')
+    .requiredOption('--reason <text>', 'reason, which the customer sees')
+    .action(async (given: string, { reason }: { reason: string }) => {
+      const parsed = config()
+      await withDatabase(parsed, `server ${name}: ${reason}`, async (db) => {
+        const row = await serverByNameOrId(db, parsed, given)
+        const { engine } = await operatorsApp(db, parsed)
+        await hold({ db, clock, engine }, row.server_id, name === 'suspend' ? reason : null)
+        console.log(`${row.name}, a server of ${row.account}: ${name} takes effect within 5 seconds.`)
+      })
+    })
+}
+
 /** @throws CommandError if the state of the server, or of its account, does not allow it */
 async function ordered(
   { servers }: App,
@@ -128,8 +147,7 @@ async function ordered(
   }: { order: Order; force: boolean; server: { server_id: string; account_id: string; name: string } },
 ) {
   const { server_id: serverId, account_id: accountId } = server
-  const standing = standingOf(await findAccount(db, accountId))
-  const actor = { accountId, ...standing, tokenId: null, person: null, scopes: scopeNames }
+  const actor = await ownerOf(db, accountId)
   try {
     if (order !== 'delete')
       return (await servers.power(actor, serverId, { type: order, force }, async () => {})).operation

@@ -1,5 +1,4 @@
 import type { Static } from 'typebox'
-import { isAccount } from '../accounts/accounts.ts'
 import { type Minting, mintToken } from '../accounts/minting.ts'
 import { atLimit } from '../accounts/quotas.ts'
 import { accountProblems, NewToken, TokenCreate } from '../accounts/schema.ts'
@@ -9,7 +8,6 @@ import { tokenView } from '../accounts/view.ts'
 import type { Quota } from '../feature.ts'
 import { scopeNames } from '../http/contract/auth.ts'
 import { listOf, paged } from '../http/contract/paging.ts'
-import { notFound } from '../http/contract/problem.ts'
 import { type Call, type Route, route } from '../http/contract/route.ts'
 import { serverProblems } from '../servers/schema.ts'
 import { CLOSED_DAYS } from '../servers/suspension.ts'
@@ -38,6 +36,7 @@ import {
   operatorProblems,
   StatusChange,
 } from './schema.ts'
+import { requireAccount } from './servers.ts'
 
 const tag = 'Operator'
 
@@ -68,9 +67,7 @@ const AUDITED =
 function onAccount({ db }: OperatorAccountOptions) {
   return {
     params: { account_id: operatorProblems.account_not_found },
-    load: async ({ params: { account_id } }: { params: { account_id: string } }) => {
-      if (!(await isAccount(db, account_id))) throw notFound(operatorProblems.account_not_found)
-    },
+    load: ({ params: { account_id } }: { params: { account_id: string } }) => requireAccount(db, account_id),
   }
 }
 

@@ -139,10 +139,15 @@ export async function setLimits(
   return showAccount(place, accountId)
 }
 
-/** The audit log names the operator to the customer, but not their address. */
-export function asOperator<Result>(run: () => Promise<Result>): Promise<Result> {
+/**
+ * The audit log names the operator to the customer, but not their address.
+ * @param reason is added to the action, if no event has it
+ */
+export function asOperator<Result>(run: () => Promise<Result>, reason?: string): Promise<Result> {
   const origin = currentOrigin()
-  return origin ? onBehalfOf({ ...origin, address: null }, run) : run()
+  if (!origin) return run()
+  const action = reason === undefined ? origin.action : `${origin.action}: ${reason}`
+  return onBehalfOf({ ...origin, action, address: null }, run)
 }
 
 interface StatusChange {

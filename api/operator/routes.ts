@@ -9,10 +9,11 @@ import { operationView } from '../operations/view.ts'
 import { type OperatorAccountOptions, operatorAccountRoutes } from './account-routes.ts'
 import { imagesByPool, roomByZone } from './hosts.ts'
 import { OperatedImage, OperatedOperationQuery, operatedOperation, ZoneRoom } from './schema.ts'
+import { type OperatorServerOptions, operatorServerRoutes } from './server-routes.ts'
 
 const tag = 'Operator'
 
-export interface OperatorOptions extends OperatorAccountOptions {
+export interface OperatorOptions extends OperatorAccountOptions, OperatorServerOptions {
   catalog: Catalog
   drivers: Drivers
   operationSchemas: OperationSchemas
@@ -20,7 +21,12 @@ export interface OperatorOptions extends OperatorAccountOptions {
 
 /** The installation as a whole, and the operator's actions. */
 export function operatorRoutes(options: OperatorOptions): Route[] {
-  return [...operatorAccountRoutes(options), ...hostRoutes(options), operationsRoute(options)]
+  return [
+    ...operatorAccountRoutes(options),
+    ...operatorServerRoutes(options),
+    ...hostRoutes(options),
+    operationsRoute(options),
+  ]
 }
 
 function hostRoutes(options: OperatorOptions): Route[] {

@@ -15,7 +15,7 @@ export const operatorProblems = defineProblems({
   reference_taken: { status: 409, title: 'The reference was used for another amount or account' },
 })
 
-const AccountId = uuid('01a1fb44-5996-7d1c-8d2f-2b1f6a1f0c11', 'Id of the account')
+export const AccountId = uuid('01a1fb44-5996-7d1c-8d2f-2b1f6a1f0c11', 'Id of the account')
 const Status = Type.Enum(['active', 'suspended', 'closed'], { description: 'Status of the account' })
 
 export const OperatedAccount = Type.Object(
@@ -163,7 +163,7 @@ export const LoginLink = Type.Object(
   { title: 'LoginLink', description: 'A link that signs the owner of an account in' },
 )
 
-const Reason = Type.String({
+export const Reason = Type.String({
   minLength: 1,
   maxLength: 200,
   pattern: String.raw`^(?=.*\S)[^\u0000-\u001f\u007f-\u009f]*$`,

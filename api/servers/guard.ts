@@ -15,6 +15,8 @@ import type { ServerTable } from './tables.ts'
 export async function guard(tx: Queries, server: ServerTable, action: Action, force = false): Promise<void> {
   const verdict = checkAction(action, server, { force })
   if (verdict === 'allowed') return
+  if (server.suspension_reason !== null && server.status === 'suspended')
+    throw conflict(server, action, `The operator has suspended this server: ${server.suspension_reason}`)
   if (verdict === 'insufficient_balance')
     throw insufficientBalance(
       await balanceOf(tx, server.account_id),
@@ -29,16 +31,17 @@ export async function guard(tx: Queries, server: ServerTable, action: Action, fo
       server.copying === null ? `The server is ${server.status}` : 'A snapshot of it is being made'
     throw inProgress(active, `${state}. Wait until that operation has finished.`)
   }
-  const allowed = allowedIn[action]
-  throw new ApiError(
-    serverProblems.server_state_conflict,
-    `The server is ${server.status}; ${action} requires it to be ${allowed.join(' or ')}.`,
-    {
-      current_status: server.status,
-      allowed_statuses: allowed,
-    },
-  )
+  const needed = allowedIn[action].join(' or ')
+  throw conflict(server, action, `The server is ${server.status}; ${action} requires it to be ${needed}.`)
 }
+
+function conflict({ status }: ServerTable, action: Action, detail: string): ApiError {
+  return new ApiError(serverProblems.server_state_conflict, detail, {
+    current_status: status,
+    allowed_statuses: allowedIn[action],
+  })
+}
+
 /** @throws ApiError delete_protected if the data of the server must not be lost */
 export function requireUnprotected({ delete_protection }: Pick<ServerTable, 'delete_protection'>): void {
   if (delete_protection)

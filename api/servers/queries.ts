@@ -6,6 +6,7 @@ import { billedSnapshots } from '../snapshots/queries.ts'
 import { billedVolumes } from '../volumes/queries.ts'
 import { poweredStatuses, watchedIn } from './states.ts'
 import type { ServerTable } from './tables.ts'
+import { LISTED } from './view.ts'
 
 // Queries for the SQL of other features, which need not know the table of servers: api/app.ts hands them over.
 
@@ -66,7 +67,17 @@ export function payersOf(db: Queries) {
     .groupBy(['zone_slug', 'cpu_type'])
 }
 
-/** The servers of all accounts as an operator sees them. */
+/** The servers of all accounts, with the columns of lists. */
+export function listedServers(db: Queries) {
+  return presentServers(db).select([...LISTED, 'account_id'])
+}
+
+/** A server of any account, unless it is deleted: for operators. */
+export function findOfAny(db: Queries, serverId: string): Promise<ServerTable | undefined> {
+  return presentServers(db).selectAll().where('server_id', '=', serverId).executeTakeFirst()
+}
+
+/** The servers of all accounts as an operator's commands print them. */
 export function operatedServers(db: Queries) {
   return presentServers(db).select([
     'account_id',

@@ -82,7 +82,12 @@ const server = {
   status: Status,
   status_reason: nullable(Type.String(), {
     description:
-      'Why it has this status, if no request led to it: `guest_shutdown`, `balance_depleted`, `account_suspended`, or the error code of an operation; `host_unavailable` if its host does not answer, so that the status is the last known one; otherwise null',
+      'Why it has this status, if no request led to it: `guest_shutdown`, `balance_depleted`, `account_suspended`, `server_suspended`, or the error code of an operation; `host_unavailable` if its host does not answer, so that the status is the last known one; otherwise null',
+    examples: [null],
+  }),
+  suspension_reason: nullable(Type.String({ examples: ['Sends spam'] }), {
+    description:
+      "The operator's reason for suspending this server, which stays suspended until they resume it; otherwise null",
     examples: [null],
   }),
   plan_type: PlanType,

@@ -128,9 +128,16 @@ export class Servers {
   /**
    * Deletes a server in any status, and cancels its operation in progress. A second call returns the same operation.
    * @param options.isForced true to delete it even if it is protected: for operators
+   * @param options.remember notes the operation
    * @throws ApiError server_not_found, delete_protected
    */
-  async remove(serverId: string, { isForced = false } = {}): Promise<Started> {
+  async remove(
+    serverId: string,
+    {
+      isForced = false,
+      remember = async () => {},
+    }: { isForced?: boolean | undefined; remember?: Remember } = {},
+  ): Promise<Started> {
     const { db, clock, engine } = this.#options
     let canceled: Awaited<ReturnType<typeof cancelActive>>
     const started = await db.transaction().execute(async (tx) => {
@@ -144,7 +151,9 @@ export class Servers {
       if (resize) await release(tx, server, resize.growth, 0)
       await this.#endBilling(tx, server, active)
       await endCopy(tx, server, now)
-      return beginDelete(tx, server, now)
+      const begun = await beginDelete(tx, server, now)
+      await remember(tx, begun.operation.operation_id)
+      return begun
     })
     if (canceled) engine.canceled(canceled)
     engine.wake()

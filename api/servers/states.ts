@@ -145,6 +145,9 @@ export const BOOT_TIMEOUT = 'boot_timeout'
 /** The status reason of a server that is suspended because the balance is used up. */
 export const SUSPENDED = 'balance_depleted'
 
+/** The status reason of a server that the operator has suspended by itself. */
+export const HELD = 'server_suspended'
+
 /** True if the machine is known to be off, so that nothing has to be stopped. */
 export const isOff = (status: ServerStatus): boolean => status === 'stopped'
 

@@ -248,7 +248,10 @@ export function orderedSums(db: Queries, accountId: string) {
           .filterWhere((unbilled) =>
             unbilled.or([
               unbilled('billed_since', 'is', null).and('status', 'in', becomingBilledIn),
-              unbilled('billed_since', 'is not', null).and('status', '=', 'suspended'),
+              unbilled('billed_since', 'is not', null)
+                .and('status', '=', 'suspended')
+                // Their owner can't use those that the operator keeps suspended.
+                .and('suspension_reason', 'is', null),
             ]),
           )
           .as('unbilled'),
@@ -283,12 +286,22 @@ export function listHeld(db: Queries) {
     .execute()
 }
 
+/** Servers that the operator has suspended by themselves and that are not suspended yet. */
+export function listHeldAlone(db: Queries) {
+  return alive(db)
+    .select('server_id')
+    .where('suspension_reason', 'is not', null)
+    .where('status', 'in', suspendableIn)
+    .execute()
+}
+
 /** Suspended servers of active accounts that have money. */
 export function listResumable(db: Queries) {
   return alive(db)
     .innerJoin(accountsInCredit(db).as('paying'), 'paying.account_id', 'servers.account_id')
     .select(['server_id', 'servers.account_id', 'status_reason'])
     .where('status', '=', 'suspended')
+    .where('suspension_reason', 'is', null)
     .where('servers.account_id', 'not in', heldAccounts(db))
     .execute()
 }
@@ -302,7 +315,10 @@ export function listDoomed(db: Queries, moment: number, { onlyClosed }: { onlyCl
     .select('server_id')
     .where('status', '=', 'suspended')
     .where((eb) => eb.or([eb('delete_at', 'is', null), eb('delete_at', '<=', moment)]))
-  return (onlyClosed ? doomed.where('account_id', 'in', closedAccounts(db)) : doomed).execute()
+  const ofClosed = doomed.where('account_id', 'in', closedAccounts(db))
+  if (onlyClosed) return ofClosed.execute()
+  // A customer can't resume a server that the operator keeps suspended.
+  return doomed.where('suspension_reason', 'is', null).union(ofClosed).execute()
 }
 
 /** Servers with a time of deletion: those of an account (default: of all accounts that are not closed). */

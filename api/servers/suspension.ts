@@ -3,6 +3,8 @@ import { balanceOf } from '../billing/ledger.ts'
 import { changeRate } from '../billing/rates.ts'
 import type { Clock } from '../clock.ts'
 import { type Database, inTransaction, type Queries } from '../database/database.ts'
+import { found } from '../http/contract/problem.ts'
+import type { Remember } from '../http/contract/route.ts'
 import type { Engine } from '../operations/engine.ts'
 import { snapshotsOfClosed } from '../snapshots/queries.ts'
 import { dropSnapshot } from '../snapshots/snapshots.ts'
@@ -10,10 +12,12 @@ import { begin } from './begin.ts'
 import { missingToResume } from './commitment.ts'
 import { beginDelete } from './deletion.ts'
 import { billedServer } from './queries.ts'
-import { isOff, SUSPENDED, suspendable } from './states.ts'
+import { serverProblems } from './schema.ts'
+import { HELD, isOff, SUSPENDED, suspendable } from './states.ts'
 import {
   listDoomed,
   listHeld,
+  listHeldAlone,
   listOverdue,
   listReprieved,
   listResumable,
@@ -22,7 +26,7 @@ import {
 } from './store.ts'
 import type { ServerTable } from './tables.ts'
 
-interface SuspensionOptions {
+export interface SuspensionOptions {
   db: Database
   clock: Clock
   engine: Engine
@@ -39,7 +43,7 @@ interface SuspensionOptions {
  */
 export async function suspendAndResume(options: SuspensionOptions): Promise<void> {
   const { db, clock, engine, graceMs } = options
-  for (const { server_id } of await listHeld(db))
+  for (const { server_id } of [...(await listHeld(db)), ...(await listHeldAlone(db))])
     await db.transaction().execute((tx) => suspend(tx, server_id, options))
   for (const { server_id } of await listOverdue(db, clock.now() - graceMs))
     await db.transaction().execute((tx) => suspend(tx, server_id, options))
@@ -73,7 +77,7 @@ async function deleteOrKeep({ db, clock, keepSuspendedMs }: SuspensionOptions): 
       if (server.delete_at === null)
         return updateServer(tx, server, { delete_at: now + keepMs, updated_at: now })
       // The account has just paid, so the next check resumes the server.
-      const isPaid = (await reasonToSuspend(tx, server.account_id)) === null
+      const isPaid = (await reasonToSuspend(tx, server)) === null
       if (isPaid && !(await missingToResume(tx, server.account_id))) return
       if (server.delete_at <= now) await beginDelete(tx, server, now)
     })
@@ -107,12 +111,16 @@ async function resumable(db: Database) {
 }
 
 /** A machine that may be on is stopped by an operation, which ends in `suspended`. */
-async function suspend(tx: Queries, serverId: string, { clock }: SuspensionOptions): Promise<void> {
+async function suspend(
+  tx: Queries,
+  serverId: string,
+  { clock }: Pick<SuspensionOptions, 'clock'>,
+): Promise<void> {
   const now = clock.now()
   const server = await lockServer(tx, serverId)
   if (!server || server.copying !== null) return
   // The reason is read again under the lock, because a top-up may have arrived meanwhile.
-  const reason = await reasonToSuspend(tx, server.account_id)
+  const reason = await reasonToSuspend(tx, server)
   if (reason === null) return
   const suspend = suspendable[server.status]
   if (!suspend) return
@@ -136,15 +144,61 @@ export async function becomeSuspended(
   if (server.billed_since !== null) await changeRate(tx, billedServer(server), null, now)
 }
 
-async function reasonToSuspend(tx: Queries, accountId: string): Promise<string | null> {
-  if ((await findAccount(tx, accountId)).status !== 'active') return 'account_suspended'
-  return (await balanceOf(tx, accountId)) > 0 ? null : SUSPENDED
+async function reasonToSuspend(
+  tx: Queries,
+  { account_id, suspension_reason }: ServerTable,
+): Promise<string | null> {
+  if ((await findAccount(tx, account_id)).status !== 'active') return 'account_suspended'
+  if (suspension_reason !== null) return HELD
+  return (await balanceOf(tx, account_id)) > 0 ? null : SUSPENDED
 }
 
-async function resume(tx: Queries, serverId: string, { clock }: SuspensionOptions): Promise<void> {
+/**
+ * Suspends one server by itself, at once or after its operation in progress, or lets it resume.
+ * @param reason of the operator, which the customer sees; null to resume
+ * @throws ApiError server_not_found
+ */
+export async function hold(
+  options: Pick<SuspensionOptions, 'db' | 'clock' | 'engine'>,
+  serverId: string,
+  reason: string | null,
+  remember: Remember = async () => {},
+): Promise<void> {
+  const { db, clock, engine } = options
+  await db.transaction().execute(async (tx) => {
+    const server = found(await lockServer(tx, serverId), serverProblems.server_not_found)
+    await remember(tx, serverId)
+    if (server.suspension_reason === reason) return
+    const change = { suspension_reason: reason, updated_at: clock.now() }
+    if (reason === null) await updateServer(tx, server, { ...change, ...(await leftOver(tx, server)) })
+    else await updateServer(tx, server, { ...change, ...(await heldNow(tx, server)) })
+    if (reason !== null) await suspend(tx, serverId, options)
+    else if (!(await missingToResume(tx, server.account_id))) await resume(tx, serverId, options)
+  })
+  engine.wake()
+}
+
+/** The other columns of a server that the operator suspends while it is suspended for another reason. */
+async function heldNow(tx: Queries, server: ServerTable): Promise<Partial<ServerTable>> {
+  const isClosed = (await findAccount(tx, server.account_id)).status === 'closed'
+  return server.status !== 'suspended' || isClosed ? {} : { status_reason: HELD, delete_at: null }
+}
+
+/** The other columns of a suspended server that the operator releases: it waits for its account, if for anything. */
+async function leftOver(tx: Queries, server: ServerTable): Promise<Partial<ServerTable>> {
+  if (server.status !== 'suspended') return {}
+  const rest = await reasonToSuspend(tx, { ...server, suspension_reason: null })
+  return { status_reason: rest ?? SUSPENDED }
+}
+
+async function resume(
+  tx: Queries,
+  serverId: string,
+  { clock }: Pick<SuspensionOptions, 'clock'>,
+): Promise<void> {
   const now = clock.now()
   const server = await lockServer(tx, serverId)
-  if (server?.status !== 'suspended' || (await reasonToSuspend(tx, server.account_id)) !== null) return
+  if (server?.status !== 'suspended' || (await reasonToSuspend(tx, server)) !== null) return
   const change = { status_reason: null, suspended_from: null, delete_at: null }
   if (server.suspended_from === 'running') await begin(tx, server, 'start', {}, { now, change })
   else await updateServer(tx, server, { ...change, status: 'stopped', updated_at: now })

@@ -79,6 +79,8 @@ export interface ServerTable {
   instance_id: string | null
   crash_count: number
   crashed_at: number | null
+  /** The operator's reason to keep it suspended, whatever its account; null if they do not. */
+  suspension_reason: string | null
   /** The status from before the suspension, which returns after a top-up. */
   suspended_from: 'running' | 'stopped' | null
   /** The time at which it will be deleted unless it resumes; null: never. */

@@ -3,7 +3,7 @@ import { Command } from 'commander'
 import { idOf } from '../find.ts'
 import type { Columns } from '../output.ts'
 import { action } from '../session.ts'
-import { includedOf, rub, sizeOf, trafficParts } from '../units.ts'
+import { includedOf, reasonOf, rub, sizeOf, trafficParts } from '../units.ts'
 import { serverKind } from './kind.ts'
 import { addressOf } from './ports.ts'
 
@@ -15,7 +15,7 @@ const parts: Columns<ServerDetails> = {
   Description: ({ description }) => description,
   Project: ({ project }) => project.name,
   Labels: ({ labels }) => listed(Object.entries(labels).map(([name, value]) => `${name}=${value}`)),
-  Status: ({ status, status_reason }) => (status_reason ? `${status} (${status_reason})` : status),
+  Status: (server) => (server.status_reason ? `${server.status} (${reasonOf(server)})` : server.status),
   Operation: ({ current_operation }) =>
     current_operation &&
     `${current_operation.type}, ${current_operation.progress}%: ${current_operation.operation_id}`,

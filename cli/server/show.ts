@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { idOf } from '../find.ts'
 import { action, type Session } from '../session.ts'
-import { rub, sizeOf } from '../units.ts'
+import { reasonOf, rub, sizeOf } from '../units.ts'
 import { serverKind } from './kind.ts'
 
 export function showCommand(): Command {
@@ -22,7 +22,7 @@ export async function showServer({ berth, show }: Session, server_id: string): P
     ID: () => server_id,
     Name: ({ name }) => name,
     Status: ({ status }) => status,
-    ...(server.status_reason === null ? {} : { Reason: ({ status_reason }) => status_reason }),
+    ...(server.status_reason === null ? {} : { Reason: reasonOf }),
     Size: sizeOf,
     OS: ({ template }) => template?.title ?? null,
     'Price per month': ({ price_month_rub }) => rub(price_month_rub),

@@ -38,6 +38,7 @@ export function serverRow(
     instance_id: null,
     crash_count: 0,
     crashed_at: null,
+    suspension_reason: null,
     suspended_from: null,
     delete_at: null,
     priced_at: at,

@@ -86,6 +86,9 @@ type PersonEvent =
   | 'account_credited'
   | 'account_debited'
   | 'login_link_created'
+  | 'server_suspended'
+  | 'server_resumed'
+  | 'server_deleted'
   | 'signed_in'
   | 'signed_out'
   | 'session_revoked'
@@ -212,7 +215,7 @@ export function isForOperators(scope: Scope | Audience): scope is OperatorScope 
   return operatorScopes.some((name) => name === scope)
 }
 
-/** True if its requests can be repeated with an Idempotency-Key. Operators' keys belong to the account in the path. */
+/** True if its requests can be repeated with an Idempotency-Key. Operators' keys belong to the account of what the path names. */
 export function takesKey(route: Pick<Route, 'method' | 'scope' | 'isRepeatable'>): boolean {
   const audience = audienceOf(route)
   if (route.isRepeatable) return false

@@ -28,13 +28,18 @@ function ownerOf({ scope, isOfToken }: Route, known: Known): KeyOwner {
   // The path names the account that the operator changes; operators need not be in one themselves.
   if (isForOperators(scope)) {
     const right = known.operator?.tokenId ?? signedInOf(known).personId
-    return { accountId: known.params.account_id ?? '', rights: [right] }
+    return { accountId: known.params.account_id ?? accountOf(known.loaded), rights: [right] }
   }
   const actor = actorOf(known)
   return {
     accountId: actor.accountId,
     rights: [covered(actor.scopes), ...(isOfToken ? [credentialId(actor)] : [])],
   }
+}
+
+/** The account of an object that an operator's path names. */
+function accountOf(loaded: unknown): string {
+  return typeof loaded === 'object' && loaded && 'account_id' in loaded ? String(loaded.account_id) : ''
 }
 
 interface Removal {

@@ -3,6 +3,7 @@ import { setOperator } from '../../../api/people/person/people.ts'
 import { codeOf } from '../../../api/people/two-factor/totp.ts'
 import { type Call, type TestApp, testApp } from '../../harness/app.ts'
 import { fromBase32, linkTo, openBrowser, PASSWORD, signUp } from '../harness/browser.ts'
+import { order } from '../harness/ordering.ts'
 import { authenticator } from '../harness/passkey.ts'
 import { openProvider } from '../harness/provider.ts'
 import type { Meter } from './meter.ts'
@@ -183,6 +184,30 @@ async function walkOperators(meter: Meter, t: TestApp): Promise<void> {
   await call('POST', `${opened}/login`)
   await call('PATCH', opened, { tags: ['reseller'], notes: 'Calls on Mondays' })
   await call('POST', `${opened}/tokens`, { name: 'shop', scopes: ['read'] })
+  await walkOperatedServers(t, call)
   await call('POST', `${opened}/debit`, { ...credit, reference: 'back-1' })
   await call('POST', `${opened}/close`, { reason: 'Asked for it' })
+}
+
+/** Uses the operator's routes of servers. */
+async function walkOperatedServers(t: TestApp, call: Call): Promise<void> {
+  const wanted = await order(t.call, { name: 'web-1' })
+  const { body } = await call('POST', `/operator/accounts/${t.accountId}/servers`, wanted)
+  const server = `/operator/servers/${body.server_id}`
+  const reason = { reason: 'Sends spam' }
+  await t.finish()
+  await call('GET', '/operator/servers')
+  await call('GET', server)
+  await call('POST', `${server}/suspend`, reason)
+  await t.finish()
+  await call('POST', `${server}/resume`, reason)
+  for (const action of ['reboot', 'stop', 'start', 'reset_password']) {
+    await t.finish()
+    await call('POST', `${server}/${action}`, action === 'reset_password' ? undefined : reason)
+  }
+  await t.finish()
+  await call('POST', `${server}/rebuild`, { template: 'micro' })
+  await t.finish()
+  await call('PATCH', server, { name: 'web-2' })
+  await call('POST', `${server}/delete`, reason)
 }

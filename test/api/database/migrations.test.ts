@@ -47,6 +47,7 @@ async function fillOld(db: Database): Promise<void> {
     bandwidth_mbit: _b,
     copying: _c,
     snapshot_id: _s,
+    suspension_reason: _h,
     instance_id: _i,
     ...row
   } = serverRow(server, 5_000)
@@ -132,6 +133,7 @@ test('operations from before they had subjects are on their servers, and keep al
     bandwidth_mbit: _b,
     copying: _c,
     snapshot_id: _s,
+    suspension_reason: _h,
     instance_id: _i,
     ...server
   } = row
@@ -255,6 +257,7 @@ test('servers from before they had numbers have one each, and those that are gon
     bandwidth_mbit: _b,
     copying: _c,
     snapshot_id: _s,
+    suspension_reason: _h,
     instance_id: _i,
     ...row
   } = serverRow({ server_id: 's', account_id: 'a', price_hour: 1, price_month: 1 }, 5_000)

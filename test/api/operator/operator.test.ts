@@ -41,13 +41,13 @@ const BODIES: Record<string, object> = {
 }
 
 /** Every route of the running app that is the operator's, as it describes itself, with a body that would do. */
-async function routesOf(t: TestApp, accountId: string) {
+async function routesOf(t: TestApp, accountId: string, serverId: string) {
   const { paths } = (await t.callAs(null)('GET', '/openapi.json')).body
   return Object.entries(paths as Record<string, object>).flatMap(([path, methods]) => {
     if (!path.startsWith('/operator/')) return []
     const body = BODIES[path.split('/').at(-1) ?? ''] ?? reason
     return Object.keys(methods).map((method): Parameters<Call> => {
-      const filled = path.replace('{account_id}', accountId)
+      const filled = path.replace('{account_id}', accountId).replace('{server_id}', serverId)
       if (method === 'post') return ['POST', filled, body]
       return [method === 'get' ? 'GET' : 'PATCH', filled]
     })
@@ -56,8 +56,8 @@ async function routesOf(t: TestApp, accountId: string) {
 
 test('only a person with the operator’s role and two-factor authentication gets in, as long as they have both', async () => {
   const { t, olga } = await withOperator()
-  const routes = await routesOf(t, t.accountId)
-  expect(routes.length).toBe(15)
+  const routes = await routesOf(t, t.accountId, NOBODY)
+  expect(routes.length).toBe(27)
   const owner = await signUp(t, 'ann@example.com')
   await turnOnTwoFactor(t, owner.call)
   const refused = async (call: Call) =>

@@ -59,6 +59,7 @@ function Known({ server }: { server: ServerDetails }) {
       {server.status_reason ? (
         <Note tone={status === 'error' ? 'bad' : 'warn'}>
           {reason(server.status_reason)}
+          {server.suspension_reason ? <p>{server.suspension_reason}</p> : null}
           {server.delete_at ? <p>{t.deleteAt(format.exact(server.delete_at))}</p> : null}
         </Note>
       ) : null}
