@@ -12,6 +12,7 @@ import {
 import { completionCommand } from './completion.ts'
 import { eventCommand } from './event.ts'
 import { firewallCommand, firewallKind } from './firewall.ts'
+import { imageCommand } from './image.ts'
 import { contextCommand, loginCommand, logoutCommand } from './login.ts'
 import { invitationCommand, invitationKind, memberCommand, memberKind } from './member.ts'
 import { networkCommand, networkKind } from './network.ts'
@@ -19,6 +20,7 @@ import { operationCommand } from './operation.ts'
 import { zoneKind } from './place.ts'
 import { projectCommand, projectKind } from './project.ts'
 import { quoteCommand } from './quote.ts'
+import { imageKind } from './server/image-kind.ts'
 import { serverKind } from './server/kind.ts'
 import { serverCommand } from './server/server.ts'
 import { snapshotKind } from './server/snapshot-kind.ts'
@@ -44,6 +46,7 @@ export const commands = [
   networkCommand,
   firewallCommand,
   snapshotCommand,
+  imageCommand,
   volumeCommand,
   operationCommand,
   quoteCommand,
@@ -70,6 +73,7 @@ export const kinds = [
   networkKind,
   firewallKind,
   snapshotKind,
+  imageKind,
   volumeKind,
   zoneKind,
   templateKind,

@@ -4,6 +4,7 @@ import { capacity, limits, presets, quote, templates, zones } from './catalogue.
 import { deviceLogins } from './devices.ts'
 import { events } from './events.ts'
 import { firewalls } from './firewalls.ts'
+import { images } from './images.ts'
 import { invitations, members } from './members.ts'
 import { networks } from './networks.ts'
 import { operations } from './operations.ts'
@@ -63,6 +64,7 @@ export class Berth {
   readonly networks: ReturnType<typeof networks>
   readonly volumes: ReturnType<typeof volumes>
   readonly firewalls: ReturnType<typeof firewalls>
+  readonly images: ReturnType<typeof images>
   readonly snapshots: ReturnType<typeof snapshots>
   readonly operations: ReturnType<typeof operations>
   readonly events: ReturnType<typeof events>
@@ -100,6 +102,7 @@ export class Berth {
     this.networks = networks(call)
     this.volumes = volumes(call)
     this.firewalls = firewalls(call)
+    this.images = images(call)
     this.snapshots = snapshots(call)
     this.operations = operations(call)
     this.events = events(settings, call)

@@ -161,6 +161,13 @@ export interface Account {
       /** How much the account has */
       used: number
     }
+    /** Images of your own */
+    images: {
+      /** The most that the account may have */
+      limit: number
+      /** How much the account has */
+      used: number
+    }
   }
 }
 
@@ -407,7 +414,7 @@ export interface Delivery {
   /** Id of the event */
   event_id: string
   /** Type of the event */
-  event_type: 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted'
+  event_type: 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted'
   /** `pending`: queued, or waiting for the next attempt */
   status: 'pending' | 'succeeded' | 'failed'
   /** Attempts to the current address; if there are many, the first and the last ten */
@@ -503,7 +510,7 @@ export interface Event {
   /** Id of the event */
   event_id: string
   /** Type of the event */
-  type: 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted'
+  type: 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted'
   /** When it was created (RFC 3339, UTC) */
   created_at: string
   /** The object as the API showed it at that moment; for server.status_changed also old_status and new_status */
@@ -595,6 +602,56 @@ export interface FirewallUpdate {
 export interface IdentityTicket {
   /** Ticket for `POST /person/identity`, after the person has signed in as usual. Valid once, for 10 minutes */
   identity_ticket: string
+}
+
+export interface Image {
+  /** Id of the image */
+  image_id: string
+  /** A name of your choice, 1 to 100 characters, at least one of them visible and none of them a control, zero-width or direction character; need not be unique */
+  name: string
+  /** `uploading`: its content is expected; `importing`: it is copied or checked; `available`: servers can be created from it; `error`: it can not be used, and costs nothing */
+  status: 'uploading' | 'importing' | 'available' | 'error'
+  /** Why it is in `error` and what to do, for people; null otherwise */
+  status_reason: string | null
+  /** The operation that makes it; null before and after that */
+  operation_id: string | null
+  /** The template that its system began with; null if that is not known */
+  template_id: string | null
+  /** Family of its operating system; null if it is not known, or that of its template */
+  os_family: string | null
+  /** User name for SSH; null: that of its template */
+  default_username: string | null
+  /** Smallest disk in GB of a server from it; null until it is known */
+  min_disk_gb: number | null
+  /** Size of the image in GB, rounded up, which is billed; null until it is available */
+  size_gb: number | null
+  /** Name of a zone, as `GET /zones` lists them */
+  zone_slug: string
+  /** Price per month of 730 hours, in rubles with two decimals */
+  price_month_rub: string
+  /** When it was created (RFC 3339, UTC) */
+  created_at: string
+  /** When it was last changed, by a request or by the service */
+  updated_at: string
+}
+
+export interface ImageCreate {
+  /** A name of your choice, 1 to 100 characters, at least one of them visible and none of them a control, zero-width or direction character; need not be unique */
+  name: string
+  /** Id of the snapshot */
+  snapshot_id: string
+}
+
+export interface ImageList {
+  /** The items of this page */
+  items: Array<Image>
+  /** Number of all matching items, not only those on this page */
+  total: number
+}
+
+export interface ImageUpdate {
+  /** A name of your choice, 1 to 100 characters, at least one of them visible and none of them a control, zero-width or direction character; need not be unique */
+  name?: string | undefined
 }
 
 export interface InsufficientBalanceProblem {
@@ -729,6 +786,8 @@ export interface LimitChange {
     firewalls?: number | null | undefined
     /** Snapshots of servers; null for the default */
     snapshots?: number | null | undefined
+    /** Images of your own; null for the default */
+    images?: number | null | undefined
   }
   /** Reason, at most 200 characters; the customer sees it */
   reason: string
@@ -903,7 +962,7 @@ export interface NewWebhook {
   /** Address that events are posted to */
   url: string
   /** Events to send; "*" is all */
-  event_types: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted'>
+  event_types: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted'>
   /** Whether events are sent */
   is_enabled: boolean
   /** Why the service disabled it: `failing` for a day, `gone` (the endpoint replied 410), or `unverified` (no challenge was answered within a day); null if it did not */
@@ -930,8 +989,8 @@ export interface NotSupportedProblem {
   request_id: string
   /** Stable code for programs */
   code: 'not_supported'
-  /** A feature of a zone: `public_ipv4` and `public_ipv6`, public addresses of servers; `published_ports`, ports of the host that lead to a server; `private_networks`, networks between servers; `firewalls`, rules for connections; `console`, a serial console; `snapshots`, copies of disks; `reset_password`, a new password for a running server; `volumes`, disks that can be moved between servers */
-  feature: 'public_ipv4' | 'public_ipv6' | 'published_ports' | 'private_networks' | 'firewalls' | 'console' | 'snapshots' | 'reset_password' | 'volumes'
+  /** A feature of a zone: `public_ipv4` and `public_ipv6`, public addresses of servers; `published_ports`, ports of the host that lead to a server; `private_networks`, networks between servers; `firewalls`, rules for connections; `console`, a serial console; `snapshots`, copies of disks; `images`, images of your own; `reset_password`, a new password for a running server; `volumes`, disks that can be moved between servers */
+  feature: 'public_ipv4' | 'public_ipv6' | 'published_ports' | 'private_networks' | 'firewalls' | 'console' | 'snapshots' | 'images' | 'reset_password' | 'volumes'
 }
 
 export interface OpenInvitation {
@@ -1019,13 +1078,13 @@ export interface OperatedOperation {
   /** Id of the operation; wait for it by this id */
   operation_id: string
   /** Type of the resource that the operation is on */
-  subject_type: 'server' | 'network' | 'volume'
+  subject_type: 'server' | 'network' | 'image' | 'volume'
   /** Id of the resource that the operation is on */
   subject_id: string
   /** The server of the operation; null if it has none */
   server_id: string | null
   /** Type of the operation */
-  type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'restore' | 'snapshot' | 'reset_password' | 'delete' | 'attach_network' | 'detach_network' | 'attach_volume' | 'detach_volume' | 'resize_volume' | 'delete_volume'
+  type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'restore' | 'snapshot' | 'reset_password' | 'delete' | 'attach_network' | 'detach_network' | 'import' | 'attach_volume' | 'detach_volume' | 'resize_volume' | 'delete_volume'
   /** Queued (`pending`), in progress (`running`) or finished: `succeeded`, `failed`, or `canceled` by a later request */
   status: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled'
   /** Estimated progress in percent; 100 once it has succeeded */
@@ -1085,8 +1144,8 @@ export interface OperatedServer {
   ram_mb: number
   /** Disk in GB */
   disk_gb: number
-  /** Id of a template: the operating system that the server is created from */
-  template_id: string
+  /** Its template; null if it was created from an image without one */
+  template_id: string | null
   /** SSH keys that its system was created with, including those deleted since */
   ssh_key_ids: Array<string>
   /** Its public IPv4 address; null if it has none: then connect to the address and port in `ssh` */
@@ -1149,13 +1208,13 @@ export interface Operation {
   /** Id of the operation; wait for it by this id */
   operation_id: string
   /** Type of the resource that the operation is on */
-  subject_type: 'server' | 'network' | 'volume'
+  subject_type: 'server' | 'network' | 'image' | 'volume'
   /** Id of the resource that the operation is on */
   subject_id: string
   /** The server of the operation; null if it has none */
   server_id: string | null
   /** Type of the operation */
-  type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'restore' | 'snapshot' | 'reset_password' | 'delete' | 'attach_network' | 'detach_network' | 'attach_volume' | 'detach_volume' | 'resize_volume' | 'delete_volume'
+  type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'restore' | 'snapshot' | 'reset_password' | 'delete' | 'attach_network' | 'detach_network' | 'import' | 'attach_volume' | 'detach_volume' | 'resize_volume' | 'delete_volume'
   /** Queued (`pending`), in progress (`running`) or finished: `succeeded`, `failed`, or `canceled` by a later request */
   status: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled'
   /** Estimated progress in percent; 100 once it has succeeded */
@@ -1381,7 +1440,7 @@ export interface PlainProblem {
   /** Id of the request; quote it when you report a problem to the operator */
   request_id: string
   /** Stable code for programs */
-  code: 'access_denied' | 'account_exists' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'authorization_pending' | 'backend_unavailable' | 'bad_request' | 'delete_protected' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'snapshot_in_use' | 'snapshot_not_found' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'volume_detached' | 'volume_in_use' | 'volume_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password'
+  code: 'access_denied' | 'account_exists' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'authorization_pending' | 'backend_unavailable' | 'bad_request' | 'delete_protected' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'image_in_use' | 'image_not_found' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'snapshot_in_use' | 'snapshot_not_found' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'volume_detached' | 'volume_in_use' | 'volume_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password'
 }
 
 export interface PortPublish {
@@ -1432,7 +1491,7 @@ export interface Problem {
   /** Id of the request; quote it when you report a problem to the operator */
   request_id: string
   /** Stable code for programs */
-  code: 'access_denied' | 'account_exists' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'authorization_pending' | 'backend_unavailable' | 'bad_request' | 'delete_protected' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'snapshot_in_use' | 'snapshot_not_found' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'volume_detached' | 'volume_in_use' | 'volume_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password' | 'insufficient_scope' | 'validation_failed' | 'slow_down' | 'quota_exceeded' | 'ssh_key_exists' | 'server_state_conflict' | 'operation_in_progress' | 'insufficient_balance' | 'capacity_unavailable' | 'not_supported' | 'address_unavailable'
+  code: 'access_denied' | 'account_exists' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'authorization_pending' | 'backend_unavailable' | 'bad_request' | 'delete_protected' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'image_in_use' | 'image_not_found' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'snapshot_in_use' | 'snapshot_not_found' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'volume_detached' | 'volume_in_use' | 'volume_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password' | 'insufficient_scope' | 'validation_failed' | 'slow_down' | 'quota_exceeded' | 'ssh_key_exists' | 'server_state_conflict' | 'operation_in_progress' | 'insufficient_balance' | 'capacity_unavailable' | 'not_supported' | 'address_unavailable'
   /** The scope that is needed */
   required_scope?: string | undefined
   /** Scopes that are accepted; one of them is enough */
@@ -1475,8 +1534,8 @@ export interface Problem {
   } | undefined
   /** Zones that have a free address now */
   alternatives?: Array<string> | undefined
-  /** A feature of a zone: `public_ipv4` and `public_ipv6`, public addresses of servers; `published_ports`, ports of the host that lead to a server; `private_networks`, networks between servers; `firewalls`, rules for connections; `console`, a serial console; `snapshots`, copies of disks; `reset_password`, a new password for a running server; `volumes`, disks that can be moved between servers */
-  feature?: 'public_ipv4' | 'public_ipv6' | 'published_ports' | 'private_networks' | 'firewalls' | 'console' | 'snapshots' | 'reset_password' | 'volumes' | undefined
+  /** A feature of a zone: `public_ipv4` and `public_ipv6`, public addresses of servers; `published_ports`, ports of the host that lead to a server; `private_networks`, networks between servers; `firewalls`, rules for connections; `console`, a serial console; `snapshots`, copies of disks; `images`, images of your own; `reset_password`, a new password for a running server; `volumes`, disks that can be moved between servers */
+  feature?: 'public_ipv4' | 'public_ipv6' | 'published_ports' | 'private_networks' | 'firewalls' | 'console' | 'snapshots' | 'images' | 'reset_password' | 'volumes' | undefined
 }
 
 export interface Project {
@@ -1674,6 +1733,8 @@ export interface QuoteRequest {
   template?: string | undefined
   /** An available snapshot of the same zone, in place of a template (see `GET /snapshots`) */
   snapshot_id?: string | undefined
+  /** An available image of the same zone, in place of a template (see `GET /images`) */
+  image_id?: string | undefined
   /** Name and host name, 1 to 63 letters, digits and dashes, without a dash at either end; need not be unique. Default: a generated one */
   name?: string | undefined
   /** Project to put it in. Default: the default project of the account */
@@ -1732,6 +1793,8 @@ export interface QuoteRequestCustom {
   template?: string | undefined
   /** An available snapshot of the same zone, in place of a template (see `GET /snapshots`) */
   snapshot_id?: string | undefined
+  /** An available image of the same zone, in place of a template (see `GET /images`) */
+  image_id?: string | undefined
   /** Name and host name, 1 to 63 letters, digits and dashes, without a dash at either end; need not be unique. Default: a generated one */
   name?: string | undefined
   /** Project to put it in. Default: the default project of the account */
@@ -1782,6 +1845,8 @@ export interface QuoteRequestPreset {
   template?: string | undefined
   /** An available snapshot of the same zone, in place of a template (see `GET /snapshots`) */
   snapshot_id?: string | undefined
+  /** An available image of the same zone, in place of a template (see `GET /images`) */
+  image_id?: string | undefined
   /** Name and host name, 1 to 63 letters, digits and dashes, without a dash at either end; need not be unique. Default: a generated one */
   name?: string | undefined
   /** Project to put it in. Default: the default project of the account */
@@ -1822,6 +1887,8 @@ export interface RebuildRequest {
   template?: string | undefined
   /** An available snapshot of the same zone, in place of a template (see `GET /snapshots`) */
   snapshot_id?: string | undefined
+  /** An available image of the same zone, in place of a template (see `GET /images`) */
+  image_id?: string | undefined
   /** SSH keys that may log in to the new system. With an empty list the server gets a new password, which its details show. Default: the keys that it has, or a new password if it has none */
   ssh_key_ids?: Array<string> | undefined
   /** User data for cloud-init, up to 64 KiB; null for none. Default: the user data that the server was created with */
@@ -1867,8 +1934,8 @@ export interface Server {
   ram_mb: number
   /** Disk in GB */
   disk_gb: number
-  /** Id of a template: the operating system that the server is created from */
-  template_id: string
+  /** Its template; null if it was created from an image without one */
+  template_id: string | null
   /** SSH keys that its system was created with, including those deleted since */
   ssh_key_ids: Array<string>
   /** Its public IPv4 address; null if it has none: then connect to the address and port in `ssh` */
@@ -1937,6 +2004,8 @@ export interface ServerCreate {
   template?: string | undefined
   /** An available snapshot of the same zone, in place of a template (see `GET /snapshots`) */
   snapshot_id?: string | undefined
+  /** An available image of the same zone, in place of a template (see `GET /images`) */
+  image_id?: string | undefined
   /** Name and host name, 1 to 63 letters, digits and dashes, without a dash at either end; need not be unique. Default: a generated one */
   name?: string | undefined
   /** Project to put it in. Default: the default project of the account */
@@ -1995,6 +2064,8 @@ export interface ServerCreateCustom {
   template?: string | undefined
   /** An available snapshot of the same zone, in place of a template (see `GET /snapshots`) */
   snapshot_id?: string | undefined
+  /** An available image of the same zone, in place of a template (see `GET /images`) */
+  image_id?: string | undefined
   /** Name and host name, 1 to 63 letters, digits and dashes, without a dash at either end; need not be unique. Default: a generated one */
   name?: string | undefined
   /** Project to put it in. Default: the default project of the account */
@@ -2045,6 +2116,8 @@ export interface ServerCreatePreset {
   template?: string | undefined
   /** An available snapshot of the same zone, in place of a template (see `GET /snapshots`) */
   snapshot_id?: string | undefined
+  /** An available image of the same zone, in place of a template (see `GET /images`) */
+  image_id?: string | undefined
   /** Name and host name, 1 to 63 letters, digits and dashes, without a dash at either end; need not be unique. Default: a generated one */
   name?: string | undefined
   /** Project to put it in. Default: the default project of the account */
@@ -2107,8 +2180,8 @@ export interface ServerDetails {
   ram_mb: number
   /** Disk in GB */
   disk_gb: number
-  /** Id of a template: the operating system that the server is created from */
-  template_id: string
+  /** Its template; null if it was created from an image without one */
+  template_id: string | null
   /** SSH keys that its system was created with, including those deleted since */
   ssh_key_ids: Array<string>
   /** Its public IPv4 address; null if it has none: then connect to the address and port in `ssh` */
@@ -2594,8 +2667,8 @@ export interface Snapshot {
   disk_gb: number
   /** `filesystem`: the file systems were complete; `crash`: the copy is like a disk after a loss of power, which file systems and databases repair at the next start. Null until it is available */
   consistency: 'filesystem' | 'crash' | null
-  /** Id of a template: the operating system that the server is created from */
-  template_id: string
+  /** Template of the copied system; null if its server was created from an image without one */
+  template_id: string | null
   /** Name of a zone, as `GET /zones` lists them */
   zone_slug: string
   /** Price per month of 730 hours, in rubles with two decimals */
@@ -2764,11 +2837,11 @@ export interface Transaction {
   amount: string
   /** Balance after this transaction, in rubles with two decimals */
   balance_after: string
-  /** Type of the item that was charged for: a server, a public address or a snapshot. More types will be added; show an unknown type by its name. It is null if the transaction is not a charge. */
-  item_type: 'server' | 'address' | 'snapshot' | 'volume' | null
-  /** Id of the item: a `server_id`, an `address_id` or a `snapshot_id`, by `item_type`. The item may be deleted by now. It is null if the transaction is not a charge. */
+  /** Type of the item that was charged for: a server, a public address, a snapshot or an image. More types will be added; show an unknown type by its name. It is null if the transaction is not a charge. */
+  item_type: 'server' | 'address' | 'snapshot' | 'volume' | 'image' | null
+  /** Id of the item: a `server_id`, an `address_id`, a `snapshot_id` or an `image_id`, by `item_type`. The item may be deleted by now. It is null if the transaction is not a charge. */
   item_id: string | null
-  /** Most recent name of the server or snapshot, or the public address itself; null if the transaction is not a charge */
+  /** Most recent name of the server, snapshot or image, or the public address itself; null if the transaction is not a charge */
   item_name: string | null
   /** The same as `item_id` if the item is a server; null if it is not, or if there is no item */
   server_id: string | null
@@ -2819,11 +2892,11 @@ export interface Usage {
 }
 
 export interface UsageItem {
-  /** Type of the item that was charged for: a server, a public address or a snapshot. More types will be added; show an unknown type by its name. */
-  item_type: 'server' | 'address' | 'snapshot' | 'volume'
-  /** Id of the item: a `server_id`, an `address_id` or a `snapshot_id`, by `item_type`. The item may be deleted by now. */
+  /** Type of the item that was charged for: a server, a public address, a snapshot or an image. More types will be added; show an unknown type by its name. */
+  item_type: 'server' | 'address' | 'snapshot' | 'volume' | 'image'
+  /** Id of the item: a `server_id`, an `address_id`, a `snapshot_id` or an `image_id`, by `item_type`. The item may be deleted by now. */
   item_id: string
-  /** Most recent name of the server or snapshot, or the public address itself */
+  /** Most recent name of the server, snapshot or image, or the public address itself */
   item_name: string
   /** The same as `item_id` if the item is a server; null if it is not, or if there is no item */
   server_id: string | null
@@ -2930,7 +3003,7 @@ export interface Webhook {
   /** Address that events are posted to */
   url: string
   /** Events to send; "*" is all */
-  event_types: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted'>
+  event_types: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted'>
   /** Whether events are sent */
   is_enabled: boolean
   /** Why the service disabled it: `failing` for a day, `gone` (the endpoint replied 410), or `unverified` (no challenge was answered within a day); null if it did not */
@@ -2946,7 +3019,7 @@ export interface WebhookCreate {
   /** Address that events are posted to */
   url: string
   /** Events to send; "*" is all */
-  event_types: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted'>
+  event_types: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted'>
   /** Whether events are sent. Default: true. */
   is_enabled?: boolean | undefined
 }
@@ -2969,7 +3042,7 @@ export interface WebhookUpdate {
   /** Address that events are posted to */
   url?: string | undefined
   /** Events to send; "*" is all */
-  event_types?: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted'> | undefined
+  event_types?: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted'> | undefined
   /** Disabling ends pending deliveries as failed; enabling starts with new events, and sends a challenge unless the webhook is verified */
   is_enabled?: boolean | undefined
 }
@@ -2997,7 +3070,7 @@ export interface Zone {
   /** Kind of its servers: a `container` shares the kernel of its host, a `virtual_machine` has its own */
   server_type: 'virtual_machine' | 'container'
   /** Features of its servers; using any other returns 409 `not_supported` */
-  features: Array<'public_ipv4' | 'public_ipv6' | 'published_ports' | 'private_networks' | 'firewalls' | 'console' | 'snapshots' | 'reset_password' | 'volumes'>
+  features: Array<'public_ipv4' | 'public_ipv6' | 'published_ports' | 'private_networks' | 'firewalls' | 'console' | 'snapshots' | 'images' | 'reset_password' | 'volumes'>
   /** Price of a GB of a volume per month of 730 hours; null if the zone has no volumes */
   volume_gb_month_rub: string | null
   /** Whether a server can be created here now */
@@ -4093,6 +4166,46 @@ export interface Routes {
     }
     reply: undefined
   }
+  /** List images */
+  'GET /images': {
+    query?: {
+      /** Number of items per page; a number above the maximum is refused with 422 */
+      limit?: number | undefined
+      /** Number of items to skip, for pages other than the first; the `Link` header has the address of each page */
+      offset?: number | undefined
+    } | undefined
+    reply: ImageList
+  }
+  /** Make an image from a snapshot */
+  'POST /images': {
+    body: ImageCreate
+    reply: Image
+  }
+  /** Get an image */
+  'GET /images/{image_id}': {
+    path: {
+      /** Id of the image, a UUID */
+      image_id: string
+    }
+    reply: Image
+  }
+  /** Rename an image */
+  'PATCH /images/{image_id}': {
+    path: {
+      /** Id of the image, a UUID */
+      image_id: string
+    }
+    body?: ImageUpdate | undefined
+    reply: Image
+  }
+  /** Delete an image */
+  'DELETE /images/{image_id}': {
+    path: {
+      /** Id of the image, a UUID */
+      image_id: string
+    }
+    reply: undefined
+  }
   /** List the operations of the account */
   'GET /operations': {
     query?: {
@@ -4103,9 +4216,9 @@ export interface Routes {
       /** Queued (`pending`), in progress (`running`) or finished: `succeeded`, `failed`, or `canceled` by a later request */
       status?: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled' | undefined
       /** Type of the operation */
-      type?: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'restore' | 'snapshot' | 'reset_password' | 'delete' | 'attach_network' | 'detach_network' | 'attach_volume' | 'detach_volume' | 'resize_volume' | 'delete_volume' | undefined
+      type?: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'restore' | 'snapshot' | 'reset_password' | 'delete' | 'attach_network' | 'detach_network' | 'import' | 'attach_volume' | 'detach_volume' | 'resize_volume' | 'delete_volume' | undefined
       /** Type of the resource that the operation is on */
-      subject_type?: 'server' | 'network' | 'volume' | undefined
+      subject_type?: 'server' | 'network' | 'image' | 'volume' | undefined
       /** Id of the resource that the operation is on */
       subject_id?: string | undefined
     } | undefined
@@ -4401,6 +4514,8 @@ export type ErrorCode =
   | 'idempotency_key_reused'
   | 'identity_for_another'
   | 'identity_not_found'
+  | 'image_in_use'
+  | 'image_not_found'
   | 'insufficient_balance'
   | 'insufficient_scope'
   | 'internal_error'

@@ -18,10 +18,10 @@ export const billingProblems = defineProblems({
 })
 
 const ITEM_TYPE =
-  'Type of the item that was charged for: a server, a public address or a snapshot. More types will be added; show an unknown type by its name.'
+  'Type of the item that was charged for: a server, a public address, a snapshot or an image. More types will be added; show an unknown type by its name.'
 const ITEM_ID =
-  'Id of the item: a `server_id`, an `address_id` or a `snapshot_id`, by `item_type`. The item may be deleted by now.'
-const ITEM_NAME = 'Most recent name of the server or snapshot, or the public address itself'
+  'Id of the item: a `server_id`, an `address_id`, a `snapshot_id` or an `image_id`, by `item_type`. The item may be deleted by now.'
+const ITEM_NAME = 'Most recent name of the server, snapshot or image, or the public address itself'
 const NO_CHARGE = 'null if the transaction is not a charge'
 const ItemType = Type.Enum([...itemTypes], { description: ITEM_TYPE, examples: ['server'] })
 const ItemId = uuid('01a1fb45-1ac2-75b7-a056-9ee82769d403', ITEM_ID)

@@ -91,7 +91,7 @@ export const CatalogFile = Type.Object({
       disk_gb_month_rub: Amount,
       // The price of a public IPv4 address (default: free).
       ipv4_month_rub: Type.Optional(Amount),
-      // The price of a GB of a snapshot (default: free).
+      // The price of a GB of a snapshot or an image (default: free).
       snapshot_gb_month_rub: Type.Optional(Amount),
       // The price of a GB of a volume (default: the price of a GB of disk).
       volume_gb_month_rub: Type.Optional(Amount),

@@ -8,7 +8,7 @@ export interface Prices {
   diskGb: number
   /** A public IPv4 address. */
   ipv4: number
-  /** A GB of a snapshot. */
+  /** A GB of a snapshot or an image. */
   snapshotGb: number
   /** A GB of a volume. */
   volumeGb: number

@@ -5,6 +5,7 @@
  */
 
 import type { ImageSpec, ImageState } from './images.ts'
+import type { SnapshotDriver, SnapshotSpec } from './snapshots.ts'
 import type { VolumeDriver } from './volumes.ts'
 
 export const cpuTypes = ['amd', 'intel'] as const
@@ -19,6 +20,7 @@ export const features = [
   'firewalls',
   'console',
   'snapshots',
+  'images',
   'reset_password',
   'volumes',
 ] as const
@@ -51,29 +53,6 @@ export interface MachineSpec {
   userData: string | null
   interfaces: readonly NetworkInterface[]
 }
-
-/** A ready snapshot, as the source of a new disk. The new disk is at least as large as the copied one. */
-export interface SnapshotSpec {
-  snapshotId: string
-}
-
-export function isSnapshot(image: ImageSpec | SnapshotSpec): image is SnapshotSpec {
-  return 'snapshotId' in image
-}
-
-export type SnapshotState =
-  | { state: 'copying'; progress: number }
-  | {
-      state: 'ready'
-      /** The size of the copy on the host. */
-      bytes: number
-      /** The size of the copied disk. */
-      diskGb: number
-      /** `filesystem`: the guest's file systems stood still for the moment of the copy; `crash`: they did not. */
-      consistency: 'filesystem' | 'crash'
-    }
-  /** `message` is for operators. The copy is gone, and a call with the same id begins it anew. */
-  | { state: 'failed'; code: 'disk_full' | 'failed'; message: string }
 
 export interface NetworkInterface {
   mac: string
@@ -240,7 +219,7 @@ export interface Printed {
   skipped: number
 }
 
-export interface Driver extends VolumeDriver {
+export interface Driver extends VolumeDriver, SnapshotDriver {
   host(): Promise<HostFacts>
 
   /**
@@ -280,25 +259,6 @@ export interface Driver extends VolumeDriver {
    *   delayed cannot remove a disk that was created after it was sent.
    */
   destroy(serverId: string, olderThan?: string): Promise<void>
-
-  /**
-   * Begins or continues to copy the disk of a machine, running or off, and returns the state immediately; call again
-   * until `ready` or `failed`. The copy shows one moment of the disk. It continues if the machine turns off meanwhile.
-   * @throws DriverError not_found (no such machine), unavailable, unsupported
-   */
-  snapshot(serverId: string, snapshotId: string): Promise<SnapshotState>
-
-  /**
-   * Ends and removes an unfinished copy, or removes a snapshot. It may be absent already. Disks that were created from
-   * it keep working.
-   */
-  removeSnapshot(snapshotId: string): Promise<void>
-
-  /**
-   * Lists all snapshots that are not removed, also unfinished ones.
-   * @param snapshotIds (default: all)
-   */
-  listSnapshots(snapshotIds?: readonly string[]): Promise<Map<string, { isReady: boolean; bytes: number }>>
 
   inspect(serverId: string): Promise<MachineState>
 

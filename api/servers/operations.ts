@@ -1,6 +1,7 @@
 import type { Plan } from '../catalog/plans.ts'
 import type { Size } from '../catalog/usage.ts'
-import type { HostKey, SnapshotState } from '../drivers/driver.ts'
+import type { HostKey } from '../drivers/driver.ts'
+import type { SnapshotState } from '../drivers/snapshots.ts'
 import type { Subject } from '../operations/operations.ts'
 import { dataOf } from '../operations/procedure.ts'
 import type { OperationTable } from '../operations/tables.ts'
@@ -41,7 +42,7 @@ export interface ResizeData {
 
 /** Data of a rebuild: columns of the server's row, which change once the old disk is gone. */
 export interface RebuildData extends BootData {
-  login: Pick<ServerTable, 'template_id' | 'ssh_keys' | 'password' | 'user_data'>
+  login: Pick<ServerTable, 'template_id' | 'username' | 'ssh_keys' | 'password' | 'user_data'>
   /** The instance of the next disk (default: a new one, named after the operation). */
   instance_id?: string
 }

@@ -7,6 +7,7 @@ import { FirewallIds } from '../firewalls/schema.ts'
 import { nullable, uuid } from '../http/contract/fields.ts'
 import { NetworkId } from '../networks/schema.ts'
 import { PublishedPorts } from '../ports/schema.ts'
+import { ImageId } from '../snapshots/image-schema.ts'
 import { SnapshotId } from '../snapshots/schema.ts'
 import { PLAN_TYPE, PlanType } from './schema.ts'
 
@@ -47,13 +48,17 @@ const customSize = {
   }),
 }
 const preset = { preset_id: Type.Optional(PresetId), preset: Type.Optional(PresetSlug) }
-/** A template, named by its id or its slug, or a snapshot, with `templateRules`. */
+/** A template, named by its id or its slug, a snapshot or an image, with `templateRules`. */
 export const template = {
   template_id: Type.Optional(TemplateId),
   template: Type.Optional(TemplateSlug),
   snapshot_id: Type.Optional({
     ...SnapshotId,
     description: 'An available snapshot of the same zone, in place of a template (see `GET /snapshots`)',
+  }),
+  image_id: Type.Optional({
+    ...ImageId,
+    description: 'An available image of the same zone, in place of a template (see `GET /images`)',
   }),
 }
 const plan = {
@@ -95,10 +100,11 @@ const presetRules = [
 const sourceRules = [
   notBoth('template_id', 'template'),
   when(fields(['snapshot_id']), without(['template_id', 'template'], 'snapshot_id')),
+  when(fields(['image_id']), without(['template_id', 'template', 'snapshot_id'], 'image_id')),
 ]
 const needsSource = when(
-  { not: { anyOf: [fields(['template']), fields(['snapshot_id'])] } },
-  { ...fields(['template_id']), errorMessage: 'is required, or template or snapshot_id instead.' },
+  { not: { anyOf: ['template', 'snapshot_id', 'image_id'].map((name) => fields([name])) } },
+  { ...fields(['template_id']), errorMessage: 'is required, or template, snapshot_id or image_id instead.' },
 )
 const planRules = [
   ...presetRules,
@@ -106,7 +112,7 @@ const planRules = [
   when(isPlan('custom'), without(PRESET, 'plan_type custom')),
   ...sourceRules,
 ]
-/** Exactly one name of a template, or a snapshot, is required. */
+/** Exactly one name of a template, a snapshot or an image is required. */
 export const templateRules = [...sourceRules, needsSource]
 const InProject = uuid(
   PROJECT,

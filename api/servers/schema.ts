@@ -94,7 +94,9 @@ const server = {
   cpu_type: CpuTypeName,
   preset_id: nullable(PresetId, { description: 'Its preset; null for a custom plan' }),
   ...size,
-  template_id: TemplateId,
+  template_id: nullable(TemplateId, {
+    description: 'Its template; null if it was created from an image without one',
+  }),
   ssh_key_ids: Type.Array(SshKeyId, {
     description: 'SSH keys that its system was created with, including those deleted since',
   }),

@@ -40,7 +40,10 @@ export interface ServerTable {
   cpu: number
   ram_mb: number
   disk_gb: number
+  /** Empty if it was created from an image without a template. */
   template_id: string
+  /** The login user of such an image; null: that of the template. */
+  username: string | null
   /** JSON: the keys as they were at create, {ssh_key_id, name, fingerprint, public_key}[]. */
   ssh_keys: string
   user_data: string | null
@@ -73,7 +76,7 @@ export interface ServerTable {
   has_disk: number
   /** The snapshot that is being made of its disk, by an operation that leaves the status as it is. */
   copying: string | null
-  /** The snapshot that its disk is created from; null: from its template. */
+  /** The snapshot or image that its disk is created from; null: from its template. */
   snapshot_id: string | null
   /** The instance that its guest was set up for (MachineSpec.instanceId); null: the server's id. */
   instance_id: string | null

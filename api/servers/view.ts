@@ -50,6 +50,7 @@ export const LISTED = [
   'ram_mb',
   'disk_gb',
   'template_id',
+  'username',
   'ssh_keys',
   'labels',
   'delete_protection',
@@ -86,12 +87,13 @@ export function sshView(
   { catalog, sshHost }: SshPlace,
   {
     template_id,
+    username: own,
     zone_slug,
     ssh_port,
     ipv4,
-  }: Pick<ServerTable, 'template_id' | 'zone_slug' | 'ssh_port' | 'ipv4'>,
+  }: Pick<ServerTable, 'template_id' | 'username' | 'zone_slug' | 'ssh_port' | 'ipv4'>,
 ): Server['ssh'] {
-  const username = findTemplate(catalog, template_id)?.defaultUsername ?? 'root'
+  const username = own ?? findTemplate(catalog, template_id)?.defaultUsername ?? 'root'
   if (ipv4 !== null) return { host: ipv4, port: SSH_PORT, username }
   return { host: hostOf(catalog, zone_slug, sshHost), port: ssh_port, username }
 }
@@ -117,7 +119,7 @@ export function serverData(
     cpu: row.cpu,
     ram_mb: row.ram_mb,
     disk_gb: row.disk_gb,
-    template_id: row.template_id,
+    template_id: row.template_id || null,
     ssh_key_ids: storedKeys(row).map((key) => key.ssh_key_id),
     ipv4: row.ipv4,
     ipv6: ipv6Of(row.ipv6),

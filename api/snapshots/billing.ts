@@ -3,12 +3,12 @@ import { type BilledItem, changeRate } from '../billing/rates.ts'
 import { type Catalog, findZone, type Zone } from '../catalog/file.ts'
 import { zonePricesAt } from '../catalog/prices.ts'
 import { changeEach, type Database, type Queries } from '../database/database.ts'
-import { record } from '../events/outbox.ts'
 import { hourPrice } from '../money.ts'
+import { tell } from './events.ts'
 import type { SnapshotTable } from './tables.ts'
-import { billedGb, snapshotView } from './view.ts'
+import { billedGb } from './view.ts'
 
-/** The price of a snapshot of a size at a time. */
+/** The price of a snapshot or an image of a size at a time. */
 export function snapshotPrice(
   catalog: Catalog,
   zoneSlug: string,
@@ -23,14 +23,15 @@ export function snapshotPrice(
 export function billedSnapshot({
   snapshot_id,
   account_id,
-}: Pick<SnapshotTable, 'snapshot_id' | 'account_id'>): BilledItem {
-  return { item_type: 'snapshot', item_id: snapshot_id, account_id }
+  item_type,
+}: Pick<SnapshotTable, 'snapshot_id' | 'account_id' | 'item_type'>): BilledItem {
+  return { item_type, item_id: snapshot_id, account_id }
 }
 
 const SOME = 200
 
 /**
- * Moves available snapshots of a zone whose price is older than `from` to the price at that time.
+ * Moves available snapshots and images of a zone whose price is older than `from` to the price at that time.
  * @param at the time from which they are billed at it
  */
 export async function repriceSnapshots(
@@ -59,8 +60,7 @@ export async function repriceSnapshots(
       .executeTakeFirst()
     if (!row) return
     await changeRate(tx, billedSnapshot(row), price.price_hour > 0 ? price : null, at)
-    const data = snapshotView(row)
-    await record(tx, [{ accountId: row.account_id, type: 'snapshot.updated', data, at: now }])
+    await tell(tx, 'updated', row, now)
   })
 }
 

@@ -39,7 +39,9 @@ export const Snapshot = Type.Object(
       description:
         '`filesystem`: the file systems were complete; `crash`: the copy is like a disk after a loss of power, which file systems and databases repair at the next start. Null until it is available',
     }),
-    template_id: TemplateId,
+    template_id: nullable(TemplateId, {
+      description: 'Template of the copied system; null if its server was created from an image without one',
+    }),
     zone_slug: ZoneSlug,
     price_month_rub: MonthPrice,
     created_at: CreatedAt,

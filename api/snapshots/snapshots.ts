@@ -5,16 +5,16 @@ import type { Catalog } from '../catalog/file.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
 import { countOf, type Page, pageOf } from '../database/page.ts'
-import type { SnapshotState } from '../drivers/driver.ts'
-import { type Event, record } from '../events/outbox.ts'
+import type { SnapshotState } from '../drivers/snapshots.ts'
 import type { Quota } from '../feature.ts'
-import { ApiError, found } from '../http/contract/problem.ts'
+import { ApiError, found, type ProblemType } from '../http/contract/problem.ts'
 import type { Engine } from '../operations/engine.ts'
 import { cancelActive, type Subject } from '../operations/operations.ts'
 import { billedSnapshot, snapshotPrice } from './billing.ts'
+import { tell } from './events.ts'
 import { snapshotProblems } from './schema.ts'
 import type { SnapshotTable } from './tables.ts'
-import { billedGb, snapshotView } from './view.ts'
+import { billedGb } from './view.ts'
 
 /** The rows of servers, each of which names the snapshot that is being made of its disk. */
 interface CopiedServers {
@@ -39,8 +39,13 @@ export function listSnapshots(db: Queries, accountId: string, serverId: string |
   return pageOf(own.selectAll().orderBy('snapshot_id', 'desc'), page)
 }
 
-export function findSnapshot(db: Queries, accountId: string, snapshotId: string) {
-  return ofAccount(db, accountId).where('snapshot_id', '=', snapshotId).selectAll().executeTakeFirst()
+export function findSnapshot(
+  db: Queries,
+  accountId: string,
+  snapshotId: string,
+  type: SnapshotTable['item_type'] = 'snapshot',
+) {
+  return ofAccount(db, accountId, type).where('snapshot_id', '=', snapshotId).selectAll().executeTakeFirst()
 }
 
 export const snapshotQuota: Quota = {
@@ -52,10 +57,14 @@ export const snapshotQuota: Quota = {
   count: (db, accountId) => countOf(ofAccount(db, accountId)),
 }
 
-/** A snapshot that is about to be made. */
+/** The facts of a snapshot or an image that is made. */
+export type Copy = Omit<Extract<SnapshotState, { state: 'ready' }>, 'state'>
+
+/** A snapshot or an image that is about to be made. */
 type Begun = Pick<
   SnapshotTable,
   | 'snapshot_id'
+  | 'item_type'
   | 'account_id'
   | 'server_id'
   | 'operation_id'
@@ -67,11 +76,13 @@ type Begun = Pick<
   | 'ssh_keys'
   | 'password'
   | 'instance_id'
->
+  | 'username'
+> &
+  Partial<Pick<SnapshotTable, 'status' | 'os_family' | 'content_bytes'>>
 
 /**
- * Checks that an account may have another snapshot, for which the balance must last as if its disk were full. The
- * account's row is locked from here on.
+ * Checks that an account may have another snapshot or image, for which the balance must last as if its disk were full.
+ * The account's row is locked from here on.
  * @throws ApiError quota_exceeded, insufficient_balance
  */
 export async function requireSnapshot(
@@ -82,57 +93,63 @@ export async function requireSnapshot(
   }: { catalog: Catalog; requireCover: (tx: Queries, accountId: string, added: number) => Promise<void> },
   { account_id, zone_slug, disk_gb }: { account_id: string; zone_slug: string; disk_gb: number },
   now: number,
+  quota = snapshotQuota,
 ): Promise<void> {
-  await requireRoom(tx, await lockAccount(tx, account_id), snapshotQuota)
+  await requireRoom(tx, await lockAccount(tx, account_id), quota)
   const { price_hour } = snapshotPrice(catalog, zone_slug, disk_gb, now)
   if (price_hour > 0) await requireCover(tx, account_id, price_hour)
 }
 
-/** Writes the row of a snapshot whose operation has begun. */
+/** Writes the row of a snapshot or an image that has begun. */
 export async function insertSnapshot(tx: Queries, begun: Begun, now: number): Promise<SnapshotTable> {
   const { default_project_id: project_id } = await findAccount(tx, begun.account_id)
   const row: SnapshotTable = {
+    ...{ status: 'creating', status_reason: null, os_family: null, content_bytes: null, uploaded_bytes: 0 },
     ...begun,
     project_id,
-    status: 'creating',
     bytes: null,
     consistency: null,
     ...{ price_month: 0, price_hour: 0, priced_at: now },
     ...{ created_at: now, updated_at: now, deleted_at: null, discarded: 0 },
   }
   await tx.insertInto('snapshots').values(row).execute()
-  await tell(tx, 'snapshot.created', row, now)
+  await tell(tx, 'created', row, now)
   return row
 }
 
-/** Records that a snapshot is available, and begins its billing; null: it could not be made. */
+/**
+ * Records that a snapshot or an image is available, and begins its billing.
+ * @param made null: it could not be made, for a reason that only images show
+ */
 export async function finishSnapshot(
   tx: Queries,
   catalog: Catalog,
   snapshotId: string,
-  made: Omit<Extract<SnapshotState, { state: 'ready' }>, 'state'> | null,
+  made: Copy | null,
   now: number,
+  reason: string | null = null,
 ): Promise<void> {
-  const row = await locked(tx, snapshotId)
+  const row = await lockSnapshot(tx, snapshotId)
   if (row?.status !== 'creating') return
   const price = made && snapshotPrice(catalog, row.zone_slug, billedGb(made.bytes), now)
   const copy = made && { bytes: made.bytes, disk_gb: made.diskGb, consistency: made.consistency }
   const status = made ? ('available' as const) : ('error' as const)
-  const change = { status, operation_id: null, ...copy, ...price, priced_at: now, updated_at: now }
-  await write(tx, snapshotId, change)
+  const ended = { operation_id: null, status_reason: reason, updated_at: now }
+  const change = { status, ...ended, ...copy, ...price, priced_at: now }
+  await writeSnapshot(tx, snapshotId, change)
   if (price && price.price_hour > 0) await beginRate(tx, billedSnapshot(row), price, now)
-  await tell(tx, 'snapshot.updated', { ...row, ...change }, now)
+  await tell(tx, 'updated', { ...row, ...change }, now)
 }
 
-/** Deletes a snapshot, whose row need not be locked: it ends its billing, and a later sweep removes it from its host. */
+/** Deletes a snapshot or an image, whose row need not be locked: it ends its billing, and a later sweep removes it from its host. */
 export async function dropSnapshot(tx: Queries, snapshotId: string, now: number): Promise<void> {
-  const row = await locked(tx, snapshotId)
+  const row = await lockSnapshot(tx, snapshotId)
   if (!row) return
   const secrets = { ssh_keys: '[]', password: null }
   const change = { ...secrets, operation_id: null, updated_at: now, deleted_at: now }
-  await write(tx, snapshotId, change)
+  await writeSnapshot(tx, snapshotId, change)
   if (row.price_hour > 0) await changeRate(tx, billedSnapshot(row), null, now)
-  await tell(tx, 'snapshot.deleted', { ...row, ...change }, now)
+  await tell(tx, 'deleted', { ...row, ...change }, now)
 }
 
 /**
@@ -146,7 +163,7 @@ export async function deleteSnapshot(
   const canceled = await db.transaction().execute(async (tx) => {
     const now = clock.now()
     const server = await serverRows.lock(tx, server_id)
-    found(await locked(tx, snapshot_id), snapshotProblems.snapshot_not_found)
+    found(await lockSnapshot(tx, snapshot_id), snapshotProblems.snapshot_not_found)
     if (await serverRows.isUsing(tx, snapshot_id))
       throw new ApiError(
         snapshotProblems.snapshot_in_use,
@@ -165,33 +182,38 @@ export async function discarded(db: Queries, snapshotId: string): Promise<void> 
   await db.updateTable('snapshots').set({ discarded: 1 }).where('snapshot_id', '=', snapshotId).execute()
 }
 
-/** @throws ApiError snapshot_not_found if it was deleted since */
+/**
+ * Renames a snapshot or an image.
+ * @throws ApiError snapshot_not_found, or the given problem, if it was deleted since
+ */
 export function renameSnapshot(
-  { db, clock }: SnapshotsOptions,
+  { db, clock }: Pick<SnapshotsOptions, 'db' | 'clock'>,
   { snapshot_id }: SnapshotTable,
   change: { name?: string },
+  problem: ProblemType = snapshotProblems.snapshot_not_found,
 ): Promise<SnapshotTable> {
   return db.transaction().execute(async (tx) => {
     const now = clock.now()
-    const row = found(await locked(tx, snapshot_id), snapshotProblems.snapshot_not_found)
+    const row = found(await lockSnapshot(tx, snapshot_id), problem)
     const renamed = { ...row, ...change, updated_at: now }
-    await write(tx, snapshot_id, { ...change, updated_at: now })
-    await tell(tx, 'snapshot.updated', renamed, now)
+    await writeSnapshot(tx, snapshot_id, { ...change, updated_at: now })
+    await tell(tx, 'updated', renamed, now)
     return renamed
   })
 }
 
-/** Finds an available snapshot of the account, which can't be deleted until this transaction ends. */
+/** Finds an available snapshot or image of the account, which can't be deleted until this transaction ends. */
 export async function holdSnapshot(
   tx: Queries,
   accountId: string,
   snapshotId: string,
 ): Promise<SnapshotTable | null> {
-  const row = await locked(tx, snapshotId)
+  const row = await lockSnapshot(tx, snapshotId)
   return row?.account_id === accountId && row.status === 'available' ? row : null
 }
 
-function locked(tx: Queries, snapshotId: string) {
+/** The row of a snapshot or an image, which no other transaction changes until this one ends. */
+export function lockSnapshot(tx: Queries, snapshotId: string) {
   return tx
     .updateTable('snapshots')
     .set((eb) => ({ updated_at: eb.ref('updated_at') }))
@@ -201,14 +223,19 @@ function locked(tx: Queries, snapshotId: string) {
     .executeTakeFirst()
 }
 
-async function write(tx: Queries, snapshotId: string, change: Partial<SnapshotTable>): Promise<void> {
+export async function writeSnapshot(
+  tx: Queries,
+  snapshotId: string,
+  change: Partial<SnapshotTable>,
+): Promise<void> {
   await tx.updateTable('snapshots').set(change).where('snapshot_id', '=', snapshotId).execute()
 }
 
-function tell(tx: Queries, type: Event['type'], row: SnapshotTable, at: number): Promise<void> {
-  return record(tx, [{ accountId: row.account_id, type, data: snapshotView(row), at }])
-}
-
-function ofAccount(db: Queries, accountId: string) {
-  return db.selectFrom('snapshots').where('account_id', '=', accountId).where('deleted_at', 'is', null)
+/** The snapshots or the images of an account. */
+export function ofAccount(db: Queries, accountId: string, type: SnapshotTable['item_type'] = 'snapshot') {
+  return db
+    .selectFrom('snapshots')
+    .where('account_id', '=', accountId)
+    .where('item_type', '=', type)
+    .where('deleted_at', 'is', null)
 }

@@ -4,30 +4,39 @@ declare module '../database/schema.ts' {
   }
 }
 
-/** A copy of a server's disk. The rows of deleted snapshots stay, because usage lists them. */
+/**
+ * A disk that servers can be created from: a snapshot of a server's disk, or an image, which belongs to no server. The
+ * rows of deleted ones stay, because usage lists them.
+ */
 export interface SnapshotTable {
   snapshot_id: string
+  item_type: 'snapshot' | 'image'
   account_id: string
   /** The project that is billed for it once its server is gone. */
   project_id: string
-  /** The server whose disk was copied; it may be deleted by now. */
+  /** The server whose disk was copied; it may be deleted by now. Empty for an image. */
   server_id: string
   /** The operation that makes it; null once that has ended. */
   operation_id: string | null
   name: string
   zone_slug: string
   pool: string
-  status: 'creating' | 'available' | 'error'
+  status: 'creating' | 'uploading' | 'available' | 'error'
+  /** Why an image can't be used, for people. */
+  status_reason: string | null
   /** The size of the copy; null until it is available. */
   bytes: number | null
-  /** The size of the copied disk. */
+  /** The size of the copied disk; 0: not yet known. */
   disk_gb: number
   consistency: 'filesystem' | 'crash' | null
-  /** The login of the copied system, which a restored server has again. */
+  /** The login of the copied system, which a restored server has again. Without a template its id is empty. */
   template_id: string
+  /** The login user (null: the template's), and the family of an image's system. */
+  username: string | null
+  os_family: string | null
   ssh_keys: string
   password: string | null
-  /** The instance that the copied system was set up for. */
+  /** The instance that the copied system was set up for; empty for an image. */
   instance_id: string
   price_month: number
   price_hour: number
@@ -36,6 +45,9 @@ export interface SnapshotTable {
   created_at: number
   updated_at: number
   deleted_at: number | null
+  /** The size of the file that is uploaded as an image, and how much of it has arrived. */
+  content_bytes: number | null
+  uploaded_bytes: number
   /** 1 if nothing of it is left on its host. */
   discarded: number
 }

@@ -1,5 +1,6 @@
 import { isoTime } from '../http/contract/fields.ts'
 import { formatMoney } from '../money.ts'
+import type { Image } from './image-schema.ts'
 import type { Snapshot } from './schema.ts'
 import type { SnapshotTable } from './tables.ts'
 
@@ -15,12 +16,32 @@ export function snapshotView(row: SnapshotTable): Snapshot {
     snapshot_id: row.snapshot_id,
     server_id: row.server_id,
     name: row.name,
-    status: row.status,
+    // Only an image is ever uploaded.
+    status: row.status as Snapshot['status'],
     operation_id: row.operation_id,
     size_gb: row.bytes === null ? null : billedGb(row.bytes),
     disk_gb: row.disk_gb,
     consistency: row.consistency,
-    template_id: row.template_id,
+    template_id: row.template_id || null,
+    zone_slug: row.zone_slug,
+    price_month_rub: formatMoney(row.price_month),
+    created_at: isoTime(row.created_at),
+    updated_at: isoTime(row.updated_at),
+  }
+}
+
+export function imageView(row: SnapshotTable): Image {
+  return {
+    image_id: row.snapshot_id,
+    name: row.name,
+    status: row.status === 'creating' ? 'importing' : row.status,
+    status_reason: row.status_reason,
+    operation_id: row.operation_id,
+    template_id: row.template_id || null,
+    os_family: row.os_family,
+    default_username: row.username,
+    min_disk_gb: row.disk_gb || null,
+    size_gb: row.bytes === null ? null : billedGb(row.bytes),
     zone_slug: row.zone_slug,
     price_month_rub: formatMoney(row.price_month),
     created_at: isoTime(row.created_at),

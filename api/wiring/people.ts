@@ -2,6 +2,7 @@ import { addressQuota } from '../addresses/addresses.ts'
 import { type Mail, type Mailer, signed } from '../mail/mailer.ts'
 import { MailQueue } from '../mail/queue.ts'
 import { Passwords } from '../people/guard/passwords.ts'
+import { imageQuota } from '../snapshots/images.ts'
 import { snapshotQuota } from '../snapshots/snapshots.ts'
 import type { Wired } from './options.ts'
 
@@ -30,6 +31,7 @@ export function signingIn(options: Wired) {
   const parts = {
     ...{ passwords, signUp, siteUrl, oidc, hasConsole, countAddresses: addressQuota.count },
     countSnapshots: snapshotQuota.count,
+    countImages: imageQuota.count,
     mailed: () => peers.ring('mailed'),
   }
   return { mails, parts }

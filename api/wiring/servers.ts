@@ -28,6 +28,8 @@ import { serverProblems } from '../servers/schema.ts'
 import { Servers } from '../servers/servers.ts'
 import { suspendAndResume } from '../servers/suspension.ts'
 import { warnPeople } from '../servers/warnings.ts'
+import { imageProcedures } from '../snapshots/image-import.ts'
+import { IMAGE_SUBJECT } from '../snapshots/images.ts'
 import { VOLUME_SUBJECT } from '../volumes/operations.ts'
 import { volumeProcedures } from '../volumes/procedures.ts'
 import type { Wired } from './options.ts'
@@ -44,6 +46,7 @@ export function renting(options: Wired, capacity: Capacity, turns: Turns) {
   const procedures = {
     [SERVER_SUBJECT]: serverProcedures(steps),
     [NETWORK_SUBJECT]: networkProcedures(steps),
+    [IMAGE_SUBJECT]: imageProcedures(steps),
     [VOLUME_SUBJECT]: volumeProcedures(steps),
   }
   const schemas = operationSchemas(procedures)

@@ -12,12 +12,14 @@ import { projectKind } from '../project.ts'
 import type { Session } from '../session.ts'
 import { sshKeyKind } from '../ssh-key.ts'
 import type { Terminal } from '../terminal.ts'
+import { imageKind } from './image-kind.ts'
 import { type Port, portOf } from './ports.ts'
 import { snapshotKind } from './snapshot-kind.ts'
 
 export interface OrderOptions extends PlaceOptions {
   template?: string
   snapshot?: string
+  image?: string
   preset?: string
   cpu?: number
   ramMb?: number
@@ -47,6 +49,7 @@ export function addOrderOptions(command: Command): Command {
   command
     .option('--template <template>', 'operating system template')
     .option('--snapshot <snapshot>', 'snapshot to create it from instead, by name or id')
+    .option('--image <image>', 'image of your own to create it from instead, by name or id')
     .option('--preset <preset>', 'size on offer; or set all of --cpu, --ram-mb and --disk-gb')
     .option('--cpu <cores>', 'number of CPU cores', wholeNumber)
     .option('--ram-mb <mb>', 'memory in MB', wholeNumber)
@@ -82,26 +85,35 @@ export async function orderOf(
   name: string | undefined,
   options: OrderOptions,
 ): Promise<ServerCreate> {
-  if (options.template === undefined && options.snapshot === undefined) throw noTemplate()
+  requireSource(options)
   return { ...(await requestOf(session, options)), name }
 }
 
-export function noTemplate(): Refusal {
-  return new Refusal(
+/** The options that name the system of a new disk. */
+export interface SourceOptions {
+  template?: string | undefined
+  snapshot?: string | undefined
+  image?: string | undefined
+}
+
+/** @throws Refusal if the options name no system */
+export function requireSource({ template, snapshot, image }: SourceOptions): void {
+  if ((template ?? snapshot ?? image) !== undefined) return
+  throw new Refusal(
     'No template given.',
-    'Set --template or --snapshot; list templates with: berth template list',
+    'Set --template, --snapshot or --image; list templates with: berth template list',
   )
 }
 
 /** The same for a quote, which needs no name and no template. */
 export async function requestOf(
   { berth, terminal }: Session,
-  { template, snapshot, zone, cpuType, sshKey, project, ...options }: OrderOptions,
+  { template, snapshot, image, zone, cpuType, sshKey, project, ...options }: OrderOptions,
 ): Promise<QuoteRequest> {
   const place = await placeOf(berth, { zone, cpuType })
   return {
     ...place,
-    ...(await sourceOf(berth, { template, snapshot })),
+    ...(await sourceOf(berth, { template, snapshot, image })),
     ssh_key_ids: await Promise.all((sshKey || []).map((key) => idOf(berth, sshKeyKind, key))),
     project_id: project === undefined ? undefined : await idOf(berth, projectKind, project),
     labels: options.label,
@@ -121,14 +133,17 @@ export async function requestOf(
   }
 }
 
-/** The template as given, by id or slug, and the id of the snapshot. */
+/** The template as given, by id or slug, and the ids of the snapshot and the image. */
 export async function sourceOf(
   berth: Session['berth'],
-  { template, snapshot }: { template: string | undefined; snapshot: string | undefined },
-): Promise<Pick<QuoteRequest, 'template_id' | 'template' | 'snapshot_id'>> {
-  const snapshot_id = snapshot === undefined ? undefined : await idOf(berth, snapshotKind, snapshot)
-  if (template === undefined) return { snapshot_id }
-  return UUID.test(template) ? { template_id: template, snapshot_id } : { template, snapshot_id }
+  { template, snapshot, image }: SourceOptions,
+): Promise<Pick<QuoteRequest, 'template_id' | 'template' | 'snapshot_id' | 'image_id'>> {
+  const copy = {
+    ...(snapshot === undefined ? {} : { snapshot_id: await idOf(berth, snapshotKind, snapshot) }),
+    ...(image === undefined ? {} : { image_id: await idOf(berth, imageKind, image) }),
+  }
+  if (template === undefined) return copy
+  return UUID.test(template) ? { template_id: template, ...copy } : { template, ...copy }
 }
 
 type Plan = Pick<QuoteRequest, 'plan_type' | 'preset_id' | 'preset' | 'cpu' | 'ram_mb' | 'disk_gb'>

@@ -94,6 +94,7 @@ const outcomes: Record<Operation['type'], string> = {
   reset_password: 'has a new password',
   restore: 'is restored',
   snapshot: 'is copied',
+  import: 'is available',
   delete: 'is deleted',
   attach_network: 'is attached',
   detach_network: 'is detached',

@@ -7,12 +7,10 @@ import { action } from '../session.ts'
 import { sshKeyKind } from '../ssh-key.ts'
 import { addWaitOptions, type WaitOptions } from '../wait.ts'
 import { serverKind } from './kind.ts'
-import { noTemplate, sourceOf, userDataOf } from './order.ts'
+import { requireSource, type SourceOptions, sourceOf, userDataOf } from './order.ts'
 import { follow } from './power.ts'
 
-interface RebuildOptions extends WaitOptions {
-  template?: string
-  snapshot?: string
+interface RebuildOptions extends WaitOptions, SourceOptions {
   /** False with --no-ssh-key. */
   sshKey?: string[] | false
   userDataFile?: string
@@ -26,6 +24,7 @@ export function rebuildCommand(): Command {
       .argument('<server>', 'name or id')
       .option('--template <template>', 'operating system template')
       .option('--snapshot <snapshot>', 'snapshot to take the system from instead, by name or id')
+      .option('--image <image>', 'image of your own to take the system from instead, by name or id')
       .option(
         '--ssh-key <ssh-key>',
         'SSH key to log in with, by name or id (repeatable; default: the keys that it has)',
@@ -42,13 +41,13 @@ export function rebuildCommand(): Command {
       async (
         session,
         given: string,
-        { template, snapshot, sshKey, userDataFile, ...options }: RebuildOptions,
+        { template, snapshot, image, sshKey, userDataFile, ...options }: RebuildOptions,
       ) => {
         const { berth, terminal } = session
-        if (template === undefined && snapshot === undefined) throw noTemplate()
+        requireSource({ template, snapshot, image })
         const { server_id, name } = await find(berth, serverKind, given)
         const body = {
-          ...(await sourceOf(berth, { template, snapshot })),
+          ...(await sourceOf(berth, { template, snapshot, image })),
           ssh_key_ids:
             sshKey === undefined
               ? undefined

@@ -46,6 +46,7 @@ async function furnish(t: Console): Promise<string[]> {
     `/firewalls/${firewall_id}`,
     '/addresses',
     '/snapshots',
+    '/images',
     '/volumes',
     '/projects',
     '/ssh-keys',

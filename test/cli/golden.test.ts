@@ -46,6 +46,7 @@ const silent = [
   'completion',
   'firewall delete',
   'snapshot delete',
+  'image delete',
   'firewall detach',
   'ssh-key delete',
   'token delete',

@@ -20,6 +20,7 @@ export function serverRow(
     ram_mb: 1024,
     disk_gb: 10,
     template_id: '',
+    username: null,
     ssh_keys: '[]',
     user_data: null,
     password: null,

@@ -6,7 +6,6 @@ import {
   type GuestLogin,
   type HostFacts,
   hasDisk,
-  isSnapshot,
   type MachineSpec,
   type MachineState,
   type Measurement,
@@ -19,6 +18,7 @@ import { hashPassword } from '../guest/crypt.ts'
 import { Readiness } from '../guest/readiness.ts'
 import type { ImageSpec, ImageState } from '../images.ts'
 import type { Log } from '../log.ts'
+import { isSnapshot } from '../snapshots.ts'
 import { prefixFor } from './cards.ts'
 import { at, type IncusClient } from './client.ts'
 import { IncusConsoles } from './console.ts'
@@ -176,6 +176,10 @@ export class IncusDriver extends WithoutVolumes implements Driver {
 
   async snapshot(): Promise<never> {
     throw new DriverError('unsupported', 'There are no snapshots here.')
+  }
+
+  async importImage(): Promise<never> {
+    throw new DriverError('unsupported', 'There are no images here.')
   }
 
   async removeSnapshot(): Promise<void> {}

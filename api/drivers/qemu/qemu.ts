@@ -9,7 +9,6 @@ import {
   DriverError,
   type GuestLogin,
   type HostFacts,
-  isSnapshot,
   type MachineSpec,
   type MachineState,
   type Measurement,
@@ -17,11 +16,11 @@ import {
   type PrivateCard,
   type PublicPools,
   type ServerNetwork,
-  type SnapshotState,
 } from '../driver.ts'
 import { Readiness } from '../guest/readiness.ts'
 import type { ImageSpec, ImageState } from '../images.ts'
 import type { Log } from '../log.ts'
+import { isSnapshot, type SnapshotSpec, type SnapshotState } from '../snapshots.ts'
 import { BOOT_MS, BootingMachines } from './booting.ts'
 import { hostCapacity } from './capacity.ts'
 import { SerialConsoles } from './console.ts'
@@ -239,6 +238,10 @@ export class QemuDriver extends QemuVolumes implements Driver {
 
   snapshot(serverId: string, snapshotId: string): Promise<SnapshotState> {
     return this.#snapshots.state(serverId, snapshotId)
+  }
+
+  importImage(imageId: string, source: SnapshotSpec): Promise<SnapshotState> {
+    return this.#snapshots.import(imageId, source)
   }
 
   removeSnapshot(snapshotId: string): Promise<void> {

@@ -12,7 +12,7 @@ import {
 } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { exists, isMissing, syncFolder, writeDurably } from '../../files.ts'
-import type { SnapshotState } from '../driver.ts'
+import type { SnapshotState } from '../snapshots.ts'
 import type { DirectBoot, StoredImage } from './images/images.ts'
 import type { Layout } from './layout.ts'
 import { readRecord } from './layout.ts'
@@ -80,25 +80,36 @@ export class Shelf {
   async begin(id: string, serverId: string, direct: DirectBoot | null): Promise<Draft> {
     const known = await this.draft(id)
     if (known) return known
-    const { dir, out } = this.work(id)
-    // Machines enter the folders as their own users but may not list them.
-    for (const folder of [this.root, join(this.root, TMP), dir, out]) {
-      await mkdir(folder, { recursive: true })
-      await chmod(folder, 0o711)
-    }
+    const out = await this.#folder(id)
     const names = direct && {
       ...direct,
       kernel: basename(direct.kernel),
       initrd: basename(direct.initrd),
     }
-    for (const file of direct ? [direct.kernel, direct.initrd] : []) {
-      const place = join(out, basename(file))
-      await rm(place, { force: true })
-      await link(file, place).catch(() => copyFile(file, place))
-    }
+    for (const file of direct ? [direct.kernel, direct.initrd] : []) await share(file, out)
     const draft: Draft = { serverId, virtualSizeBytes: 0, consistency: 'crash', direct: names }
     await this.note(id, draft)
     return draft
+  }
+
+  /** Publishes a snapshot under another id, too. The files never change, so both share them. */
+  async share(from: string, id: string): Promise<void> {
+    const manifest = await this.find(from)
+    if (!manifest) return
+    const out = await this.#folder(id)
+    for (const name of await readdir(this.#place(from)))
+      if (name !== MANIFEST) await share(join(this.#place(from), name), out)
+    await this.publish(id, manifest)
+  }
+
+  /** Makes the folder for the files of a snapshot, which machines enter as their own users but may not list. */
+  async #folder(id: string): Promise<string> {
+    const { dir, out } = this.work(id)
+    for (const folder of [this.root, join(this.root, TMP), dir, out]) {
+      await mkdir(folder, { recursive: true })
+      await chmod(folder, 0o711)
+    }
+    return out
   }
 
   async note(id: string, draft: Draft): Promise<void> {
@@ -224,6 +235,13 @@ async function entries(folder: string): Promise<string[]> {
     throw error
   })
   return names.filter((name) => /^[A-Za-z0-9_-]{1,64}$/.test(name))
+}
+
+/** Puts a file that never changes into a folder, too. */
+async function share(file: string, folder: string): Promise<void> {
+  const place = join(folder, basename(file))
+  await rm(place, { force: true })
+  await link(file, place).catch(() => copyFile(file, place))
 }
 
 /** The bytes that a file takes on disk; 0: there is none. */

@@ -1,7 +1,8 @@
 import { statfs } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { KeyedMutex, Semaphore } from '../../concurrency.ts'
-import { DriverError, type MachineState, type SnapshotState } from '../driver.ts'
+import { DriverError, type MachineState } from '../driver.ts'
+import type { SnapshotSpec, SnapshotState } from '../snapshots.ts'
 import { machineOwner } from './host/owner.ts'
 import type { StoredImage } from './images/images.ts'
 import type { Context } from './launch.ts'
@@ -72,11 +73,8 @@ export class Snapshots {
   async state(serverId: string, id: string): Promise<SnapshotState> {
     const job = this.#jobs.get(id)
     if (job) return { state: 'copying', progress: await this.#progress(id, job) }
-    const manifest = await this.#shelf.find(id)
-    if (manifest) {
-      const { bytes, virtualSizeBytes, consistency } = manifest
-      return { state: 'ready', bytes, diskGb: Math.ceil(virtualSizeBytes / GIB), consistency }
-    }
+    const ready = await this.#ready(id)
+    if (ready) return ready
     const failure = this.#failures.get(id)
     if (failure) {
       this.#failures.delete(id)
@@ -89,6 +87,23 @@ export class Snapshots {
     const draft = known ?? (await this.#shelf.begin(id, serverId, record?.direct ?? null))
     if (!this.#isClosed && !this.#jobs.has(id)) this.#begin(id, draft)
     return { state: 'copying', progress: 0 }
+  }
+
+  /** See Driver.importImage. An image shares the files of its snapshot, so this takes no time. */
+  async import(id: string, { snapshotId }: SnapshotSpec): Promise<SnapshotState> {
+    const ready = () => this.#ready(id)
+    const made =
+      (await ready()) ??
+      (await this.#uses.run(snapshotId, () => this.#shelf.share(snapshotId, id).then(ready)))
+    if (!made) throw new DriverError('not_found', 'The snapshot does not exist')
+    return made
+  }
+
+  async #ready(id: string): Promise<SnapshotState | null> {
+    const manifest = await this.#shelf.find(id)
+    if (!manifest) return null
+    const { bytes, virtualSizeBytes, consistency } = manifest
+    return { state: 'ready', bytes, diskGb: Math.ceil(virtualSizeBytes / GIB), consistency }
   }
 
   /** See Driver.removeSnapshot. */

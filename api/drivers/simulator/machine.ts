@@ -22,6 +22,7 @@ export type Method =
   | 'powerOff'
   | 'destroy'
   | 'snapshot'
+  | 'importImage'
   | 'removeSnapshot'
   | 'listSnapshots'
   | 'inspect'

@@ -8,33 +8,22 @@ import {
   type HostFacts,
   type HostKey,
   hasDisk,
-  isSnapshot,
   type MachineSpec,
   type MachineState,
   type Measurement,
   type PrivateCard,
   type ServerNetwork,
-  type SnapshotState,
 } from '../driver.ts'
 import { type Connection, isLet } from '../firewall.ts'
 import type { ImageSpec, ImageState } from '../images.ts'
+import { isSnapshot } from '../snapshots.ts'
 import { HOST } from './host.ts'
-import {
-  bytesOf,
-  copied,
-  copyId,
-  hostKeyOf,
-  known,
-  type Machine,
-  newDisk,
-  stateOf,
-  withAddress,
-  withPassword,
-} from './machine.ts'
+import { hostKeyOf, known, type Machine, newDisk, stateOf, withAddress, withPassword } from './machine.ts'
 import { type MachinePlace, Machines } from './machines.ts'
 import { SimulatedShell } from './shell.ts'
+import { SimulatedSnapshots } from './snapshots.ts'
 import { simulatedUse } from './use.ts'
-import { SimulatedVolumes, type VolumeStore } from './volumes.ts'
+import type { VolumeStore } from './volumes.ts'
 
 /** The behaviour of the simulated world. All times are in milliseconds; 0 is immediately. */
 export interface SimulatorOptions extends MachinePlace {
@@ -62,12 +51,12 @@ const LOADER_SHARE = 0.4
  * Runs machines that exist in memory only: for tests, for building clients, and for hosts without QEMU. It behaves as
  * driver.ts promises; the same suite runs against it, QEMU and Incus.
  */
-export class Simulator extends SimulatedVolumes implements Driver {
-  readonly #options: Required<
+export class Simulator extends SimulatedSnapshots implements Driver {
+  protected readonly options: Required<
     Omit<SimulatorOptions, keyof MachinePlace | 'host' | 'hasFixedPorts' | 'volumes'>
   > &
     Pick<SimulatorOptions, 'host' | 'hasFixedPorts'>
-  readonly #machines: Machines
+  protected readonly machines: Machines
   readonly #images = new Map<string, number>()
   readonly #listeners: ((serverId: string) => void)[] = []
   /** The shells of machines whose console was opened since they started. */
@@ -77,7 +66,7 @@ export class Simulator extends SimulatedVolumes implements Driver {
 
   constructor(options: SimulatorOptions) {
     super(options.volumes)
-    this.#options = {
+    this.options = {
       imageMs: 0,
       copyMs: 0,
       bootMs: 0,
@@ -85,17 +74,17 @@ export class Simulator extends SimulatedVolumes implements Driver {
       bootSlots: Number.POSITIVE_INFINITY,
       ...options,
     }
-    this.#machines = new Machines(options, (serverId, machine) => this.#settle(serverId, machine))
+    this.machines = new Machines(options, (serverId, machine) => this.#settle(serverId, machine))
   }
 
   async host(): Promise<HostFacts> {
     this.failIfTold('host')
-    return { ...HOST, ...this.#options.host }
+    return { ...HOST, ...this.options.host }
   }
 
   async image(image: ImageSpec, { isWanted } = { isWanted: true }): Promise<ImageState> {
     this.failIfTold('image')
-    const { clock, imageMs } = this.#options
+    const { clock, imageMs } = this.options
     if (!isWanted && !this.#images.has(image.slug)) return { state: 'absent' }
     const startedAt = this.#images.get(image.slug) ?? clock.now()
     this.#images.set(image.slug, startedAt)
@@ -107,11 +96,11 @@ export class Simulator extends SimulatedVolumes implements Driver {
   async define(spec: MachineSpec): Promise<void> {
     this.failIfTold('define')
     const { password: _password, userData: _userData, ...kept } = spec
-    const from = await this.#copyOf(spec)
-    await this.#machines.change(spec.serverId, (machine) => {
+    const from = await this.copyOf(spec)
+    await this.machines.change(spec.serverId, (machine) => {
       if (!machine && !spec.image)
         throw new DriverError('not_found', 'The machine has no disk, and no image for one.')
-      if (!machine && spec.image && isSnapshot(spec.image)) this.#requireReady(from)
+      if (!machine && spec.image && isSnapshot(spec.image)) this.requireReady(from)
       if (machine?.isOn)
         throw new DriverError('start_failed', 'The machine is running; turn it off before it is changed.')
       const diskId = machine ? machine.spec.diskId : spec.diskId
@@ -124,14 +113,14 @@ export class Simulator extends SimulatedVolumes implements Driver {
   async start(serverId: string): Promise<'started' | 'queued'> {
     this.failIfTold('start')
     let isQueued = false
-    await this.#machines.change(serverId, (kept) => {
+    await this.machines.change(serverId, (kept) => {
       const machine = known(kept)
       if (machine.isOn) return machine
       if (!machine.network) throw new DriverError('not_found', 'The machine has no network.')
       isQueued = !this.#mayBoot(machine.spec.owner)
       if (isQueued) return machine
-      const now = this.#options.clock.now()
-      const readyAt = now + this.#options.bootMs
+      const now = this.options.clock.now()
+      const readyAt = now + this.options.bootMs
       return { ...machine, isOn: true, startedAt: now, readyAt, offAt: null, stopReason: null }
     })
     return isQueued ? 'queued' : 'started'
@@ -140,27 +129,27 @@ export class Simulator extends SimulatedVolumes implements Driver {
   async shutdown(serverId: string): Promise<void> {
     this.failIfTold('shutdown')
     if (this.#deaf.has(serverId)) return
-    const { clock, shutdownMs } = this.#options
-    void clock.sleep(shutdownMs).then(() => this.#machines.find(serverId))
-    await this.#machines.change(serverId, (machine) =>
+    const { clock, shutdownMs } = this.options
+    void clock.sleep(shutdownMs).then(() => this.machines.find(serverId))
+    await this.machines.change(serverId, (machine) =>
       machine?.isOn ? { ...machine, offAt: machine.offAt ?? clock.now() + shutdownMs } : machine,
     )
   }
 
   async reset(serverId: string): Promise<void> {
     this.failIfTold('reset')
-    await this.#machines.change(serverId, (kept) => {
+    await this.machines.change(serverId, (kept) => {
       const machine = known(kept)
       if (!machine.isOn) throw new DriverError('not_found', 'The machine is off; there is nothing to reset.')
-      const now = this.#options.clock.now()
-      return { ...machine, startedAt: now, readyAt: now + this.#options.bootMs, offAt: null }
+      const now = this.options.clock.now()
+      return { ...machine, startedAt: now, readyAt: now + this.options.bootMs, offAt: null }
     })
     this.#shells.get(serverId)?.boot()
   }
 
   async powerOff(serverId: string): Promise<void> {
     this.failIfTold('powerOff')
-    await this.#machines.change(
+    await this.machines.change(
       serverId,
       (machine) => machine && { ...machine, isOn: false, offAt: null, stopReason: null },
     )
@@ -169,70 +158,34 @@ export class Simulator extends SimulatedVolumes implements Driver {
 
   async destroy(serverId: string, olderThan?: string): Promise<void> {
     this.failIfTold('destroy')
-    await this.#machines.change(serverId, (machine) => {
+    await this.machines.change(serverId, (machine) => {
       if (machine && hasDisk(machine.spec.diskId, olderThan)) return machine
       this.#hangUp(serverId)
       return undefined
     })
-    if (!this.#machines.find(serverId)) await this.volumes.release(serverId)
-  }
-
-  async snapshot(serverId: string, snapshotId: string): Promise<SnapshotState> {
-    this.failIfTold('snapshot')
-    const { clock, copyMs } = this.#options
-    await this.#machines.refresh([serverId])
-    const id = copyId(snapshotId)
-    await this.#machines.change(id, (kept) => {
-      if (kept) return kept
-      return copied(this.#machines.get(serverId), clock.now(), copyMs)
-    })
-    const made = this.#machines.get(id)
-    const leftMs = (made.copy?.readyAt ?? 0) - clock.now()
-    if (leftMs > 0) return { state: 'copying', progress: 1 - leftMs / copyMs }
-    const consistency = made.copy?.consistency ?? 'crash'
-    return { state: 'ready', bytes: bytesOf(made), diskGb: made.diskGb, consistency }
-  }
-
-  async removeSnapshot(snapshotId: string): Promise<void> {
-    this.failIfTold('removeSnapshot')
-    await this.#machines.change(copyId(snapshotId), () => undefined)
-  }
-
-  async listSnapshots(snapshotIds?: readonly string[]): ReturnType<Driver['listSnapshots']> {
-    this.failIfTold('listSnapshots')
-    await this.#machines.refresh(snapshotIds?.map(copyId))
-    const wanted = snapshotIds && new Set(snapshotIds.map(copyId))
-    const found = this.#machines.entries.flatMap(([id, machine]) => {
-      if (!machine.copy || (wanted && !wanted.has(id))) return []
-      return [
-        [id.slice(copyId('').length), { isReady: this.#isReady(machine), bytes: bytesOf(machine) }] as const,
-      ]
-    })
-    return new Map(found)
+    if (!this.machines.find(serverId)) await this.volumes.release(serverId)
   }
 
   async inspect(serverId: string): Promise<MachineState> {
     this.failIfTold('inspect')
-    await this.#machines.refresh([serverId])
-    const state = stateOf(this.#machines.find(serverId))
-    return state.power === 'running' && this.#options.hasFixedPorts
-      ? { ...state, hasFixedPorts: true }
-      : state
+    await this.machines.refresh([serverId])
+    const state = stateOf(this.machines.find(serverId))
+    return state.power === 'running' && this.options.hasFixedPorts ? { ...state, hasFixedPorts: true } : state
   }
 
   async list(): Promise<Map<string, MachineState>> {
-    await this.#machines.refresh()
-    const machines = this.#machines.entries.filter(([, { copy }]) => !copy)
-    return new Map(machines.map(([id]) => [id, stateOf(this.#machines.find(id))]))
+    await this.machines.refresh()
+    const machines = this.machines.entries.filter(([, { copy }]) => !copy)
+    return new Map(machines.map(([id]) => [id, stateOf(this.machines.find(id))]))
   }
 
   async measure(serverIds: readonly string[]): Promise<Map<string, Measurement>> {
     this.failIfTold('measure')
-    await this.#machines.refresh(serverIds)
-    const now = this.#options.clock.now()
+    await this.machines.refresh(serverIds)
+    const now = this.options.clock.now()
     const measurements = new Map<string, Measurement>()
     for (const serverId of serverIds) {
-      const machine = this.#machines.find(serverId)
+      const machine = this.machines.find(serverId)
       if (!machine) continue
       const size = { ...machine.spec, diskGb: machine.diskGb }
       measurements.set(serverId, simulatedUse(size, machine.isOn ? machine.startedAt : null, now))
@@ -242,32 +195,32 @@ export class Simulator extends SimulatedVolumes implements Driver {
 
   async ready(serverId: string): Promise<{ hostKeys: HostKey[] } | null> {
     this.failIfTold('ready')
-    await this.#machines.refresh([serverId])
-    const machine = this.#machines.find(serverId)
-    if (!machine?.isOn || machine.readyAt > this.#options.clock.now()) return null
+    await this.machines.refresh([serverId])
+    const machine = this.machines.find(serverId)
+    if (!machine?.isOn || machine.readyAt > this.options.clock.now()) return null
     return { hostKeys: [hostKeyOf(machine)] }
   }
 
   async connect(networks: ReadonlyMap<string, ServerNetwork>): Promise<void> {
     this.failIfTold('connect')
-    await this.#machines.connect(networks)
+    await this.machines.connect(networks)
   }
 
   async setPassword(serverId: string, login: GuestLogin): Promise<void> {
     this.failIfTold('setPassword')
-    const now = this.#options.clock.now()
-    await this.#machines.change(serverId, (machine) => withPassword(known(machine), login, now))
+    const now = this.options.clock.now()
+    await this.machines.change(serverId, (machine) => withPassword(known(machine), login, now))
   }
 
   async setAddress(serverId: string, card: PrivateCard): Promise<void> {
     this.failIfTold('setAddress')
-    const now = this.#options.clock.now()
-    await this.#machines.change(serverId, (machine) => withAddress(known(machine), card, now))
+    const now = this.options.clock.now()
+    await this.machines.change(serverId, (machine) => withAddress(known(machine), card, now))
   }
 
   async openConsole(serverId: string, seen?: Buffer): Promise<Console> {
     this.failIfTold('openConsole')
-    await this.#machines.refresh([serverId])
+    await this.machines.refresh([serverId])
     return this.#shell(serverId).line.open(seen)
   }
 
@@ -276,25 +229,25 @@ export class Simulator extends SimulatedVolumes implements Driver {
   }
 
   async close(): Promise<void> {
-    await this.#machines.written
+    await this.machines.written
   }
 
   /** Lets a guest turn itself off, or its machine crash. */
   turnsOffByItself(serverId: string, stopReason: 'guest_shutdown' | 'crashed'): void {
-    Object.assign(this.#machines.get(serverId), { isOn: false, offAt: null, stopReason })
+    Object.assign(this.machines.get(serverId), { isOn: false, offAt: null, stopReason })
     this.#hangUp(serverId)
-    void this.#machines.save()
+    void this.machines.save()
     this.#tell(serverId)
   }
 
   /** Lets the guest of a machine write to its disk. */
   writes(serverId: string, data: string): Promise<void> {
-    return this.#machines.change(serverId, (machine) => ({ ...known(machine), data }))
+    return this.machines.change(serverId, (machine) => ({ ...known(machine), data }))
   }
 
   /** The last data that a guest wrote to its disk; null: none. */
   dataOf(serverId: string): string | null {
-    return this.#machines.get(serverId).data ?? null
+    return this.machines.get(serverId).data ?? null
   }
 
   /** Lets the guest ignore the power button from this call on. */
@@ -310,65 +263,47 @@ export class Simulator extends SimulatedVolumes implements Driver {
   /** Finds the machine that another one reaches at an address of a private network; null: none. */
   reaches(serverId: string, address: string): string | null {
     const cards = (id: string) => {
-      const { network, isOn } = this.#machines.get(id)
+      const { network, isOn } = this.machines.get(id)
       return isOn && network && !network.isCut ? network.cards : []
     }
     const networks = new Set(cards(serverId).map(({ network }) => network))
     const isThere = (id: string) =>
       cards(id).some((card) => card.address === address && networks.has(card.network))
-    return this.#machines.ids.find((id) => id !== serverId && isThere(id)) ?? null
+    return this.machines.ids.find((id) => id !== serverId && isThere(id)) ?? null
   }
 
   /** The network of a machine, as the last `connect` left it. */
   networkOf(serverId: string): ServerNetwork | undefined {
-    return this.#machines.get(serverId).network
+    return this.machines.get(serverId).network
   }
 
   /** True if a connection to or from a machine is allowed. */
   passes(serverId: string, connection: Connection): boolean {
-    const { network, isOn } = this.#machines.get(serverId)
+    const { network, isOn } = this.machines.get(serverId)
     return isOn && network !== undefined && !network.isCut && isLet(network.firewall, connection)
   }
 
   /** The hash of the password, and the addresses, that were set while the guest ran. */
   guestOf(serverId: string): Pick<Machine, 'passwordHash' | 'addresses'> {
-    return this.#machines.get(serverId)
+    return this.machines.get(serverId)
   }
 
   /** The size of the disk in GB, as the guest would see it. */
   diskOf(serverId: string): number {
-    return this.#machines.get(serverId).diskGb
+    return this.machines.get(serverId).diskGb
   }
 
   #mayBoot(owner: string): boolean {
-    const { bootMs, bootSlots, clock } = this.#options
+    const { bootMs, bootSlots, clock } = this.options
     const loaded = clock.now() - bootMs * LOADER_SHARE
-    const booting = this.#machines.all.filter((other) => other.isOn && other.startedAt > loaded)
+    const booting = this.machines.all.filter((other) => other.isOn && other.startedAt > loaded)
     const owners = booting.map(({ spec }) => spec.owner)
     return mayBoot(owner, owners, bootSlots)
   }
 
-  /** The snapshot that a machine's disk is created from. */
-  async #copyOf({ image }: MachineSpec): Promise<Machine | undefined> {
-    if (!image || !isSnapshot(image)) return undefined
-    const id = copyId(image.snapshotId)
-    await this.#machines.refresh([id])
-    return this.#machines.find(id)
-  }
-
-  /** @throws DriverError not_found, image_not_ready */
-  #requireReady(from: Machine | undefined): void {
-    if (!from) throw new DriverError('not_found', 'The snapshot does not exist.')
-    if (!this.#isReady(from)) throw new DriverError('image_not_ready', 'The snapshot is not ready.')
-  }
-
-  #isReady({ copy }: Machine): boolean {
-    return copy !== undefined && copy.readyAt <= this.#options.clock.now()
-  }
-
   /** Turns a machine off once its guest has obeyed the power button. */
   #settle(serverId: string, machine: Machine): void {
-    if (machine.offAt === null || machine.offAt > this.#options.clock.now()) return
+    if (machine.offAt === null || machine.offAt > this.options.clock.now()) return
     Object.assign(machine, { isOn: false, offAt: null, stopReason: 'guest_shutdown' })
     this.#hangUp(serverId)
     this.#tell(serverId)
@@ -376,9 +311,9 @@ export class Simulator extends SimulatedVolumes implements Driver {
 
   /** @throws DriverError not_found */
   #shell(serverId: string): SimulatedShell {
-    const machine = this.#machines.get(serverId)
+    const machine = this.machines.get(serverId)
     if (!machine.isOn) throw new DriverError('not_found', 'The machine is off.')
-    const shell = this.#shells.get(serverId) ?? new SimulatedShell(machine.spec.hostname, this.#options.clock)
+    const shell = this.#shells.get(serverId) ?? new SimulatedShell(machine.spec.hostname, this.options.clock)
     this.#shells.set(serverId, shell)
     return shell
   }

@@ -20,8 +20,9 @@ import type { TwoFactor } from '../two-factor/two-factor.ts'
 export type DeletionOptions = Notify & {
   db: Database
   clock: Clock
-  /** Count the public addresses and the snapshots of an account. */
+  /** Count the public addresses, the snapshots and the images of an account. */
   countAddresses: (db: Queries, accountId: string) => Promise<number>
+  countImages: (db: Queries, accountId: string) => Promise<number>
   countSnapshots: (db: Queries, accountId: string) => Promise<number>
   /** The quotas of all features. */
   quotas: readonly Quota[]
@@ -77,7 +78,7 @@ async function leave(tx: Queries, options: DeletionOptions, member: MemberTable)
 /** @throws ApiError last_owner, account_in_use */
 async function requireUnused(
   tx: Queries,
-  { countAddresses, countSnapshots }: DeletionOptions,
+  { countAddresses, countImages, countSnapshots }: DeletionOptions,
   member: MemberTable,
 ): Promise<void> {
   const { account_id: accountId } = member
@@ -91,6 +92,7 @@ async function requireUnused(
   if ((await countAddresses(tx, accountId)) > 0)
     throw inUse(account, 'has public addresses. Release them first.')
   if ((await countSnapshots(tx, accountId)) > 0) throw inUse(account, 'has snapshots. Delete them first.')
+  if ((await countImages(tx, accountId)) > 0) throw inUse(account, 'has images. Delete them first.')
   const balance = await balanceOf(tx, accountId)
   if (balance < 0) throw inUse(account, `owes ${formatMoney(-balance)} RUB. Pay the debt first.`)
 }

@@ -138,7 +138,7 @@ export async function prepareImage(
 }
 
 /**
- * Checks that a snapshot is on its host.
+ * Checks that a snapshot or an image is on its host.
  * @param then the step that follows if it is
  */
 export async function prepareSnapshot(
@@ -153,7 +153,7 @@ export async function prepareSnapshot(
   log.error({ operation_id, snapshot_id: snapshotId }, 'a snapshot is missing on its host')
   return fail(
     'snapshot_lost',
-    'The snapshot is missing on its host. Contact support with the id of the operation.',
+    'The snapshot or image is missing on its host. Contact support with the id of the operation.',
   )
 }
 

@@ -1,4 +1,4 @@
-import type { SnapshotState } from '../../drivers/driver.ts'
+import type { SnapshotState } from '../../drivers/snapshots.ts'
 import { again, done, fail, type Procedure, type Step } from '../../operations/procedure.ts'
 import { finishSnapshot } from '../../snapshots/snapshots.ts'
 import type { SnapshotData } from '../operations.ts'

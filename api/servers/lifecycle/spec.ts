@@ -44,7 +44,7 @@ export function machineSpec(
     diskId,
     instanceId: server.instance_id ?? server.server_id,
     image: server.has_disk ? null : imageOf(server, template),
-    username: template?.defaultUsername ?? 'root',
+    username: server.username ?? template?.defaultUsername ?? 'root',
     sshPublicKeys: keys.map((key) => key.public_key),
     // A server with keys may have a password too, but its seed must not open SSH for it.
     password: server.password === null || keys.length > 0 ? null : secrets.open(server.password),

@@ -8,6 +8,7 @@ import { found } from '../../http/contract/problem.ts'
 import { type Route, route } from '../../http/contract/route.ts'
 import { networkProblems } from '../../networks/schema.ts'
 import { portProblems } from '../../ports/schema.ts'
+import { imageProblems } from '../../snapshots/image-schema.ts'
 import { snapshotProblems } from '../../snapshots/schema.ts'
 import { activeOn, busy } from '../operation-replies.ts'
 import { QuoteRequest, ServerCreate } from '../order-schema.ts'
@@ -58,7 +59,7 @@ function createRoute(options: OrderRoutesOptions): Route {
     tag,
     summary: 'Create a server',
     description:
-      'Requires `template`, `template_id` or `snapshot_id`, and for the plan type `preset` also `preset` or `preset_id`. Replies at once with the server in `creating`: wait for its `current_operation`, which succeeds once the guest can be logged in to, or read its status. The balance must cover 24 hours of everything the account has; send an `Idempotency-Key`, so that a repeat after a lost reply does not create a second server.',
+      'Requires `template`, `template_id`, `snapshot_id` or `image_id`, and for the plan type `preset` also `preset` or `preset_id`. Replies at once with the server in `creating`: wait for its `current_operation`, which succeeds once the guest can be logged in to, or read its status. The balance must cover 24 hours of everything the account has; send an `Idempotency-Key`, so that a repeat after a lost reply does not create a second server.',
     body: ServerCreate,
     reply: { 202: Server },
     examples: { 202: { ...busy('create'), updated_at: MOMENT } },
@@ -71,6 +72,7 @@ function createRoute(options: OrderRoutesOptions): Route {
       networkProblems.network_address_unavailable,
       serverProblems.server_not_found,
       snapshotProblems.snapshot_not_found,
+      imageProblems.image_not_found,
     ],
     run: async ({ actor, body, setHeader, remember }) => {
       const { server, operation } = await orders.create(actor, body, remember)

@@ -43,6 +43,7 @@ export function newRow(
     ...planColumns(plan),
     // The schema requires one of an order, and one that is unknown was refused.
     template_id: source?.templateId as string,
+    username: source?.username ?? null,
     ...loginColumns(secrets, keys, request.user_data),
     delete_protection: request.delete_protection ? 1 : 0,
     priced_at: pricedAt,

@@ -35,7 +35,7 @@ export interface RebuildOptions {
 }
 
 /**
- * Begins to replace the disk of a server by a new one from a template or a snapshot. All else of the server stays.
+ * Begins to replace the disk of a server by a new one from a template, a snapshot or an image. All else of the server stays.
  * @throws ApiError validation_failed, server_not_found, server_state_conflict, operation_in_progress, delete_protected,
  *   insufficient_balance, not_supported
  */
@@ -58,7 +58,7 @@ export async function rebuild(
     const columns = loginColumns(secrets, request.ssh_key_ids ? keys : storedKeys(server), request.user_data)
     const user_data = request.user_data === undefined ? server.user_data : columns.user_data
     await holdSource(tx, actor.accountId, source)
-    const login = { template_id: source.templateId, ...columns, user_data }
+    const login = { template_id: source.templateId, username: source.username, ...columns, user_data }
     const change = { snapshot_id: source.snapshotId }
     const begun = await begin(tx, server, 'rebuild', { login }, { now: clock.now(), change })
     await remember(tx, begun.operation.operation_id)
@@ -82,7 +82,7 @@ export async function requireMeans(
   await requireProtectable(tx, capacity, [server])
 }
 
-/** Checks the template or the snapshot of a request, which must fit the server. */
+/** Checks the template, the snapshot or the image of a request, which must fit the server. */
 async function readSystem(
   tx: Queries,
   { catalog }: RebuildOptions,

@@ -3,6 +3,7 @@ import { catalogProblems } from '../../catalog/schema.ts'
 import { firewallProblems } from '../../firewalls/schema.ts'
 import { type Route, route } from '../../http/contract/route.ts'
 import type { OperationSchemas } from '../../operations/schema.ts'
+import { imageProblems } from '../../snapshots/image-schema.ts'
 import { snapshotProblems } from '../../snapshots/schema.ts'
 import { accepted, acceptedBefore, accepting, conflict, STATE_ERRORS } from '../operation-replies.ts'
 import { serverLoader } from '../rows.ts'
@@ -47,10 +48,10 @@ export function rebuildRoutes(options: RebuildRoutesOptions): Route[] {
       tag: 'Servers',
       summary: 'Replace the disk of a server by a new operating system',
       description:
-        'All data on the disk is lost. It gets a template or a snapshot of its zone. Id, name, plan, addresses, ports, networks, firewalls and price stay; the host keys are new. The server is powered off once the image is ready, and runs afterwards, also if it was stopped. Refused while `delete_protection` is set.',
+        'All data on the disk is lost. It gets a template, or a snapshot or an image of its zone. Id, name, plan, addresses, ports, networks, firewalls and price stay; the host keys are new. The server is powered off once the image is ready, and runs afterwards, also if it was stopped. Refused while `delete_protection` is set.',
       ...shared,
       body: RebuildRequest,
-      errors: [...shared.errors, snapshotProblems.snapshot_not_found],
+      errors: [...shared.errors, snapshotProblems.snapshot_not_found, imageProblems.image_not_found],
       run: async ({ actor, loaded, body, remember, setHeader }) =>
         accepted((await rebuild(options, actor, loaded, body, remember)).operation, setHeader),
     }),

@@ -37,7 +37,14 @@ export async function takeSnapshot(
     await requireSnapshot(tx, { catalog, requireCover }, server, now)
     const snapshot_id = uuid()
     const { operation_id } = await beginCopy(tx, server, snapshot_id, now)
-    const copied = { ...systemOf(server), snapshot_id, account_id: accountId, server_id, operation_id }
+    const copied = {
+      ...systemOf(server),
+      item_type: 'snapshot' as const,
+      snapshot_id,
+      account_id: accountId,
+      server_id,
+      operation_id,
+    }
     const made = await insertSnapshot(tx, { ...copied, name: name ?? nameFor(server, now) }, now)
     await remember(tx, snapshot_id)
     return made
@@ -47,9 +54,10 @@ export async function takeSnapshot(
 }
 
 /** The place of a server's disk, and the login of the system on it. */
-function systemOf({ zone_slug, pool, disk_gb, template_id, ssh_keys, password, ...server }: ServerTable) {
+function systemOf({ zone_slug, pool, disk_gb, template_id, username, ...server }: ServerTable) {
+  const { ssh_keys, password } = server
   const instance_id = server.instance_id ?? server.server_id
-  return { zone_slug, pool, disk_gb, template_id, ssh_keys, password, instance_id }
+  return { zone_slug, pool, disk_gb, template_id, username, ssh_keys, password, instance_id }
 }
 
 /** The minutes suffice: a server has one snapshot made at a time. */
@@ -81,8 +89,8 @@ export async function restore(
       const detail = `The server has no available snapshot ${snapshot_id}.`
       throw invalid([bodyIssue('snapshot_id', 'not_found', detail)])
     }
-    const { template_id, ssh_keys, password, instance_id } = snapshot
-    const login = { template_id, ssh_keys, password, user_data: server.user_data }
+    const { template_id, username, ssh_keys, password, instance_id } = snapshot
+    const login = { template_id, username, ssh_keys, password, user_data: server.user_data }
     const change = { snapshot_id }
     const begun = await begin(tx, server, 'restore', { login, instance_id }, { now: clock.now(), change })
     await remember(tx, begun.operation.operation_id)

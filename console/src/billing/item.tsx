@@ -1,6 +1,7 @@
 import type { UsageItem } from '@berth/sdk'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
+import { imagesQuery } from '../image-queries.ts'
 import { addressesQuery } from '../network-queries.ts'
 import { serversQuery } from '../servers/queries.ts'
 import { snapshotsQuery } from '../snapshots/queries.ts'
@@ -18,6 +19,7 @@ export function Item({ item_type, item_id, item_name }: ItemProps) {
   const isSnapshot = item_type === 'snapshot'
   const snapshots = useQuery({ ...snapshotsQuery, enabled: isSnapshot }).data?.items ?? []
   const volumes = useQuery({ ...volumesQuery, enabled: item_type === 'volume' }).data?.items ?? []
+  const images = useQuery({ ...imagesQuery, enabled: item_type === 'image' }).data?.items ?? []
   // An account may have more servers than the first page shows: those beyond it are not known to be deleted.
   const isServerThere =
     servers !== undefined &&
@@ -39,6 +41,10 @@ export function Item({ item_type, item_id, item_name }: ItemProps) {
         </Link>
       ) : volumes.some(({ volume_id }) => volume_id === item_id) ? (
         <Link to="/volumes" className="title">
+          {item_name}
+        </Link>
+      ) : images.some(({ image_id }) => image_id === item_id) ? (
+        <Link to="/images" className="title">
           {item_name}
         </Link>
       ) : (

@@ -161,7 +161,7 @@ function columnsOf(
 const priceOf = ({ price_month_rub }: Server, format: Formats) => format.money(price_month_rub)
 const zoneTitle = (zones: readonly Zone[], slug: string) =>
   zones.find(({ zone_slug }) => zone_slug === slug)?.title ?? slug
-const imageTitle = (templates: readonly Template[], id: string) =>
+const imageTitle = (templates: readonly Template[], id: string | null) =>
   templates.find(({ template_id }) => template_id === id)?.title ?? UNKNOWN
 
 function NameCell({ server, projects }: { server: Server; projects: readonly Project[] }) {

@@ -8,8 +8,20 @@ const page = createRoute({
   component: lazyRouteComponent(() => import('./snapshots-page.tsx'), 'SnapshotsPage'),
 })
 
+const images = createRoute({
+  getParentRoute: () => shell,
+  path: '/images',
+  component: lazyRouteComponent(() => import('./images-page.tsx'), 'ImagesPage'),
+})
+
 export const snapshots = {
-  routes: [page],
-  places: [{ route: page, group: 'compute', title: { en: 'Snapshots', ru: 'Снимки' }, icon: 'snapshot' }],
-  quotas: [{ name: 'snapshots', title: { en: 'Snapshots', ru: 'Снимки дисков' } }],
+  routes: [page, images],
+  places: [
+    { route: page, group: 'compute', title: { en: 'Snapshots', ru: 'Снимки' }, icon: 'snapshot' },
+    { route: images, group: 'compute', title: { en: 'Images', ru: 'Образы' }, icon: 'image' },
+  ],
+  quotas: [
+    { name: 'snapshots', title: { en: 'Snapshots', ru: 'Снимки дисков' } },
+    { name: 'images', title: { en: 'Images', ru: 'Образы' } },
+  ],
 } as const satisfies Feature

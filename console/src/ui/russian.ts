@@ -36,6 +36,8 @@ export const errors: Readonly<Partial<Record<ErrorCode, string>>> = {
   identity_not_found: 'Провайдер не подключён.',
   idempotency_key_in_use: 'Такой запрос уже выполняется. Подождите.',
   idempotency_key_reused: 'Ключ запроса уже использован для другого запроса.',
+  image_in_use: 'Из этого образа сейчас создаётся сервер. Дождитесь завершения.',
+  image_not_found: gone('Образ'),
   insufficient_balance: 'На балансе недостаточно средств. Пополните его.',
   insufficient_scope: 'Ваша роль этого не позволяет.',
   internal_error: 'Непредвиденная ошибка. Повторите; если не поможет, сообщите оператору номер запроса.',

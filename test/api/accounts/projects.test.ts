@@ -41,6 +41,7 @@ test('an account sees itself, its quotas and the token that asks', async () => {
       volumes_gb: { limit: 4096, used: 0 },
       firewalls: { limit: 20, used: 0 },
       snapshots: { limit: 20, used: 0 },
+      images: { limit: 10, used: 0 },
       members: { limit: 50, used: 0 },
     },
   })

@@ -178,6 +178,7 @@ async function walkOperators(meter: Meter, t: TestApp): Promise<void> {
       volumes_gb: 4096,
       firewalls: 20,
       snapshots: 20,
+      images: 10,
     },
     reason: 'Paid by bank transfer',
   })

@@ -49,6 +49,12 @@ export async function walkServers(meter: Meter): Promise<void> {
   await call('PATCH', snapshot, { name: 'kept' })
   await call('POST', `${server}/restore`, { snapshot_id })
   await carriedOut(meter, t, 'restore')
+  const { image_id } = (await call('POST', '/images', { name: 'golden', snapshot_id })).body
+  await carriedOut(meter, t, 'import')
+  const image = `/images/${image_id}`
+  for (const read of [image, '/images']) await call('GET', read)
+  await call('PATCH', image, { name: 'kept' })
+  await call('DELETE', image)
   await call('DELETE', snapshot)
   await call('DELETE', server)
   await carriedOut(meter, t, 'delete')

@@ -49,6 +49,7 @@ async function fillOld(db: Database): Promise<void> {
     snapshot_id: _s,
     suspension_reason: _h,
     instance_id: _i,
+    username: _u,
     ...row
   } = serverRow(server, 5_000)
   await insert(db, 'servers', row)
@@ -135,6 +136,7 @@ test('operations from before they had subjects are on their servers, and keep al
     snapshot_id: _s,
     suspension_reason: _h,
     instance_id: _i,
+    username: _u,
     ...server
   } = row
   await insert(db, 'servers', { ...server })
@@ -259,6 +261,7 @@ test('servers from before they had numbers have one each, and those that are gon
     snapshot_id: _s,
     suspension_reason: _h,
     instance_id: _i,
+    username: _u,
     ...row
   } = serverRow({ server_id: 's', account_id: 'a', price_hour: 1, price_month: 1 }, 5_000)
   for (const server_id of ['s1', 's2', 's3'])

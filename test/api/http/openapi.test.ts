@@ -86,14 +86,17 @@ test('every body has an example, and every example is what its schema says', asy
   expect(wrong).toEqual([])
 })
 
-/** The forms leave open which of id, slug and snapshot names an object: the service alone says that it is one of them. */
+/** The forms leave open which of id, slug, snapshot and image names an object: the service alone says that it is one of them. */
 const CHOICES = [
   'preset_id is required, or preset instead.',
   'preset_id cannot be combined with preset.',
-  'template_id is required, or template or snapshot_id instead.',
+  'template_id is required, or template, snapshot_id or image_id instead.',
   'template_id cannot be combined with template.',
   'template_id cannot be combined with snapshot_id.',
   'template cannot be combined with snapshot_id.',
+  'template_id cannot be combined with image_id.',
+  'template cannot be combined with image_id.',
+  'snapshot_id cannot be combined with image_id.',
 ]
 
 test('an order or a change is one of the forms that the document has, just where the service takes it', async () => {
@@ -102,7 +105,7 @@ test('an order or a change is one of the forms that the document has, just where
   ajv.addSchema(document, 'openapi')
   const size = { preset_id: NOBODY, preset: 'nano', cpu: 1, ram_mb: 512, disk_gb: 5 }
   const place = { zone_slug: 'a', cpu_type: 'amd' }
-  const image = { template_id: NOBODY, template: 'micro', snapshot_id: NOBODY }
+  const image = { template_id: NOBODY, template: 'micro', snapshot_id: NOBODY, image_id: NOBODY }
   const wrong: unknown[] = []
   for (const [name, schema, base, parts, choices] of [
     ['ServerCreate', ServerCreate, place, { ...size, ...image }, CHOICES],

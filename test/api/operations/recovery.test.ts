@@ -201,6 +201,7 @@ test('every POST that makes something notes what it made', async () => {
     '/servers/{server_id}/reset_password': {},
     '/snapshots': { server_id: id },
     '/servers/{server_id}/restore': {},
+    '/images': { name: 'a' },
     '/servers/{server_id}/console': {},
     '/servers/{server_id}/stop': {},
     '/servers/{server_id}/ports': { protocol: 'tcp', port: 80 },
@@ -228,7 +229,7 @@ test('every POST that makes something notes what it made', async () => {
       .replace('{network_id}', networkId)
       .replace('{firewall_id}', firewallId)
       .replace('{volume_id}', volumeId)
-    const sent = path.endsWith('/restore') ? { snapshot_id } : body
+    const sent = path.endsWith('/restore') || path === '/images' ? { ...Object(body), snapshot_id } : body
     const reply = await t.call('POST', here, sent, { 'idempotency-key': path })
     expect([path, reply.status]).toEqual([path, expect.toSatisfy((status) => status < 300)])
     webhookId = reply.body.webhook_id ?? webhookId

@@ -397,7 +397,7 @@ test('a name that is not on offer is refused with those that are, an id with the
   ])
   expect(await messages({ template: undefined })).toEqual([
     422,
-    ['template_id is required, or template or snapshot_id instead.'],
+    ['template_id is required, or template, snapshot_id or image_id instead.'],
   ])
 })
 

@@ -70,6 +70,14 @@ export const scenarios: Record<string, (stage: Stage) => Promise<() => Promise<u
     const { snapshot_id } = await copies.executeTakeFirstOrThrow()
     return () => stage.act('POST', `/servers/${id}/restore`, { snapshot_id })
   },
+  'image of a snapshot': async (stage) => {
+    const id = await made(stage)
+    await stage.act('POST', '/snapshots', { server_id: id })
+    await stage.settle()
+    const copies = stage.db.selectFrom('snapshots').select('snapshot_id').where('server_id', '=', id)
+    const { snapshot_id } = await copies.executeTakeFirstOrThrow()
+    return () => stage.act('POST', '/images', { name: 'golden', snapshot_id })
+  },
   'reset password': async (stage) => {
     const id = await made(stage)
     return () => stage.act('POST', `/servers/${id}/reset_password`)

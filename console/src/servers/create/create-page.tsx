@@ -3,11 +3,13 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { sshKeysQuery } from '../../account/queries.ts'
+import { imagesQuery } from '../../image-queries.ts'
 import { Guarded } from '../../ui/guarded.tsx'
 import { Page } from '../../ui/page.tsx'
 import { useFieldError } from '../../ui/problems.ts'
 import { Empty, Loaded } from '../../ui/states.tsx'
 import { templatesQuery, zonesQuery } from '../queries.ts'
+import { systemsOf } from '../systems.ts'
 import { useServersText } from '../text.ts'
 import { exampleOf } from './example.ts'
 import { ImageSection } from './image-section.tsx'
@@ -54,7 +56,7 @@ function firstOrder(zone: Zone, template: Template, { items }: SshKeyList): Orde
   return {
     zone_slug: zone.zone_slug,
     cpu_type: zone.cpu_types[0] ?? 'amd',
-    template: template.slug,
+    system: template.slug,
     plan_type: 'preset',
     preset: '',
     cpu: 1,
@@ -89,7 +91,8 @@ function OrderPage({ first, zone, zones, templates, keys }: Offer & { first: Ord
   const [order, setOrder] = useState(first)
   const change = (part: Partial<Order>) => setOrder({ ...order, ...part })
   const chosen = zones.find(({ zone_slug }) => zone_slug === order.zone_slug) ?? zone
-  const image = templates.find(({ slug }) => slug === order.template)
+  const systems = systemsOf(templates, useQuery(imagesQuery).data?.items ?? [], chosen.zone_slug)
+  const image = systems.find(({ value }) => value === order.system)
   const request = requestOf(order, chosen.features)
   const isWhole = order.plan_type === 'custom' || order.preset !== ''
   const quoted = useQuote(isWhole ? request : null)
@@ -101,8 +104,8 @@ function OrderPage({ first, zone, zones, templates, keys }: Offer & { first: Ord
         <div className="order">
           <div className="stack">
             <PlaceSection {...section} zones={zones} />
-            <ImageSection {...section} templates={templates} />
-            <PlanSection {...section} smallestDisk={image?.min_disk_gb ?? 0} />
+            <ImageSection {...section} systems={systems} />
+            <PlanSection {...section} smallestDisk={image?.minDiskGb ?? 0} />
             <KeySection {...section} keys={keys.items} />
             <NetworkSection {...section} zone={chosen} />
             <MoreSection {...section} isNameWrong={isNameWrong} />

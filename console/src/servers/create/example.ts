@@ -6,6 +6,7 @@ export function exampleOf(request: ServerCreate): Example {
   const { name = '', template, preset, cpu, ram_mb, disk_gb } = request
   const command = berthCommand(name === '' ? 'server create' : `server create ${name}`, {
     template,
+    image: request.image_id,
     preset,
     cpu,
     'ram-mb': ram_mb,

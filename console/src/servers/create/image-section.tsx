@@ -1,5 +1,5 @@
-import type { Template } from '@berth/sdk'
 import { Card } from '../../ui/page.tsx'
+import type { System } from '../systems.ts'
 import { Choices } from './choices.tsx'
 import { FamilyMark } from './family-mark.tsx'
 import type { ChangeOrder, Order } from './order.ts'
@@ -8,25 +8,25 @@ import { useCreateText } from './text.ts'
 interface ImageSectionProps {
   order: Order
   onChange: ChangeOrder
-  templates: readonly Template[]
+  systems: readonly System[]
 }
 
-export function ImageSection({ order, onChange, templates }: ImageSectionProps) {
+export function ImageSection({ order, onChange, systems }: ImageSectionProps) {
   const t = useCreateText()
   return (
     <Card title={t.image}>
       <Choices
         label={t.image}
-        value={order.template}
-        onChange={(template) => onChange({ template })}
-        choices={templates.map(({ slug, title, os_family, min_disk_gb }) => ({
-          value: slug,
+        value={order.system}
+        onChange={(system) => onChange({ system })}
+        choices={systems.map(({ value, title, osFamily, minDiskGb }) => ({
+          value,
           content: (
             <span className="with-mark">
-              <FamilyMark family={os_family} />
+              <FamilyMark family={osFamily} />
               <span>
                 <strong>{title}</strong>
-                <span className="muted small">{t.smallestDisk(min_disk_gb)}</span>
+                <span className="muted small">{t.smallestDisk(minDiskGb)}</span>
               </span>
             </span>
           ),

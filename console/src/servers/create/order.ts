@@ -1,12 +1,14 @@
 import type { QuoteRequest, ServerCreate, Zone } from '@berth/sdk'
+import { sourceOf } from '../systems.ts'
 
 /** The contents of the form; the API decides on empty fields. */
 export interface Order {
   zone_slug: string
   cpu_type: 'amd' | 'intel'
-  /** Slugs of the template and the preset. */
-  template: string
+  /** The value of a system (systems.ts). */
+  system: string
   plan_type: 'preset' | 'custom'
+  /** The slug of the preset. */
   preset: string
   cpu: number
   ram_mb: number
@@ -49,14 +51,14 @@ export function readLabels(text: string): Record<string, string> | null {
 
 /** Converts the form to a request, for the quote and the order alike. */
 export function requestOf(order: Order, features: Zone['features']): ServerCreate & QuoteRequest {
-  const { zone_slug, cpu_type, template, plan_type, cpu, ram_mb, disk_gb } = order
+  const { zone_slug, cpu_type, system, plan_type, cpu, ram_mb, disk_gb } = order
   const ports = readPorts(order.ports) ?? []
   const labels = readLabels(order.labels) ?? {}
   const size = plan_type === 'preset' ? { preset: order.preset } : { cpu, ram_mb, disk_gb }
   return {
     zone_slug,
     cpu_type,
-    template,
+    ...sourceOf(system),
     plan_type,
     ...size,
     ...(order.name === '' ? {} : { name: order.name }),

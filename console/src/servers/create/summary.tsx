@@ -1,4 +1,4 @@
-import type { Quote, ServerCreate, Template } from '@berth/sdk'
+import type { Quote, ServerCreate } from '@berth/sdk'
 import { useMutation } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { berth, queryClient } from '../../client.ts'
@@ -7,6 +7,7 @@ import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/page.tsx'
 import { useCodeText } from '../../ui/problems.ts'
 import { Failed, Note } from '../../ui/states.tsx'
+import type { System } from '../systems.ts'
 import { useServersText } from '../text.ts'
 import { type Order, readLabels, readPorts } from './order.ts'
 import type { useQuote } from './quote.ts'
@@ -15,7 +16,7 @@ import { useCreateText } from './text.ts'
 interface SummaryProps {
   order: Order
   request: ServerCreate
-  image: Template | undefined
+  image: System | undefined
   quoted: ReturnType<typeof useQuote>
   /** Its field says so. */
   isNameWrong: boolean
@@ -71,7 +72,7 @@ export function Summary({ order, request, image, quoted, isNameWrong }: SummaryP
   )
 }
 
-function Costs({ quote, image }: { quote: Quote; image: Template | undefined }) {
+function Costs({ quote, image }: { quote: Quote; image: System | undefined }) {
   const t = useCreateText()
   const words = useServersText()
   const format = useFormats()

@@ -2,6 +2,7 @@ import type { ServerDetails } from '@berth/sdk'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { berth } from '../../client.ts'
+import { imagesQuery } from '../../image-queries.ts'
 import { Button } from '../../ui/button.tsx'
 import { ConfirmDelete } from '../../ui/confirm-delete.tsx'
 import { SelectField } from '../../ui/field.tsx'
@@ -9,22 +10,25 @@ import { Card } from '../../ui/page.tsx'
 import { Failed } from '../../ui/states.tsx'
 import { refreshServers } from '../actions.ts'
 import { templatesQuery } from '../queries.ts'
+import { sourceOf, systemsOf } from '../systems.ts'
 import { useDetailsText } from './text.ts'
 
 /** The choice of another operating system, which replaces the disk. */
 export function RebuildCard({ server }: { server: ServerDetails }) {
   const t = useDetailsText()
-  const [templateId, setTemplateId] = useState(server.template_id)
+  const [system, setSystem] = useState(server.template?.slug ?? '')
   const [isAsking, setIsAsking] = useState(false)
   const templates = useQuery(templatesQuery)
+  const images = useQuery(imagesQuery)
   const rebuild = useMutation({
-    mutationFn: () => berth.servers.rebuild(server.server_id, { template_id: templateId }),
+    mutationFn: () => berth.servers.rebuild(server.server_id, sourceOf(system)),
     onSuccess: () => setIsAsking(false),
     onSettled: refreshServers,
   })
-  const fitting = (templates.data ?? []).filter(({ min_disk_gb }) => min_disk_gb <= server.disk_gb)
-  const isOffered = fitting.some(({ template_id }) => template_id === templateId)
-  const options = fitting.map(({ template_id, title }) => ({ value: template_id, title }))
+  const fitting = systemsOf(templates.data ?? [], images.data?.items ?? [], server.zone_slug).filter(
+    ({ minDiskGb }) => minDiskGb <= server.disk_gb,
+  )
+  const isOffered = fitting.some(({ value }) => value === system)
   return (
     <Card title={t.rebuild}>
       <div className="body stack">
@@ -32,9 +36,9 @@ export function RebuildCard({ server }: { server: ServerDetails }) {
         {templates.error ? <Failed error={templates.error} /> : null}
         <SelectField
           label={t.image}
-          value={isOffered ? templateId : ''}
-          options={isOffered ? options : [{ value: '', title: '—' }, ...options]}
-          onChange={setTemplateId}
+          value={isOffered ? system : ''}
+          options={isOffered ? fitting : [{ value: '', title: '—' }, ...fitting]}
+          onChange={setSystem}
         />
         <div>
           <Button

@@ -141,8 +141,8 @@ function examplesOf({
     {
       route: 'POST /servers/{server_id}/rebuild',
       path: { server_id },
-      body: template ? { template: template.slug } : { template_id },
-      berth: berthCommand(`server rebuild ${name}`, { template: template?.slug ?? template_id }),
+      body: template ? { template: template.slug } : { template_id: template_id ?? '…' },
+      berth: berthCommand(`server rebuild ${name}`, { template: template?.slug ?? template_id ?? '…' }),
       sdk: 'servers.rebuild',
     },
   ]

@@ -1,0 +1,56 @@
+import type { ImageSpec } from './images.ts'
+
+/** A ready snapshot or image, as the source of a new disk. The new disk is at least as large as the copied one. */
+export interface SnapshotSpec {
+  snapshotId: string
+}
+
+export function isSnapshot(image: ImageSpec | SnapshotSpec): image is SnapshotSpec {
+  return 'snapshotId' in image
+}
+
+export type SnapshotState =
+  | { state: 'copying'; progress: number }
+  | {
+      state: 'ready'
+      /** The size of the copy on the host. */
+      bytes: number
+      /** The size of the copied disk. */
+      diskGb: number
+      /** `filesystem`: the guest's file systems stood still for the moment of the copy; `crash`: they did not. */
+      consistency: 'filesystem' | 'crash'
+    }
+  /** `message` is for operators. The copy is gone, and a call with the same id begins it anew. */
+  | { state: 'failed'; code: 'disk_full' | 'failed'; message: string }
+
+/** `message` of an unusable image is for its customer. */
+export type ImportState = SnapshotState | { state: 'failed'; code: 'unusable'; message: string }
+
+/** A driver's snapshots and customers' images. It knows each by its id alone. */
+export interface SnapshotDriver {
+  /**
+   * Begins or continues to copy the disk of a machine, running or off, and returns the state immediately; call again
+   * until `ready` or `failed`. The copy shows one moment of the disk. It continues if the machine turns off meanwhile.
+   * @throws DriverError not_found (no such machine), unavailable, unsupported
+   */
+  snapshot(serverId: string, snapshotId: string): Promise<SnapshotState>
+
+  /**
+   * Begins or continues to make an image from a snapshot, as `snapshot` does from a disk; from then on it is like a
+   * snapshot under this id.
+   * @throws DriverError not_found (no such snapshot), unavailable, unsupported
+   */
+  importImage(imageId: string, source: SnapshotSpec): Promise<ImportState>
+
+  /**
+   * Ends and removes an unfinished copy, or removes a snapshot. It may be absent already. Disks that were created from
+   * it keep working.
+   */
+  removeSnapshot(snapshotId: string): Promise<void>
+
+  /**
+   * Lists all snapshots that are not removed, also unfinished ones.
+   * @param snapshotIds (default: all)
+   */
+  listSnapshots(snapshotIds?: readonly string[]): Promise<Map<string, { isReady: boolean; bytes: number }>>
+}

@@ -1,0 +1,158 @@
+import { v7 as uuid } from 'uuid'
+import type { Capacity } from '../catalog/capacity.ts'
+import type { Catalog } from '../catalog/file.ts'
+import type { Queries } from '../database/database.ts'
+import { countOf, type Page, pageOf } from '../database/page.ts'
+import type { Quota } from '../feature.ts'
+import type { Actor } from '../http/contract/auth.ts'
+import { ApiError, bodyIssue, found, invalid } from '../http/contract/problem.ts'
+import type { Remember } from '../http/contract/route.ts'
+import { cancelActive, insertOperation, type Subject, subjectIsGone } from '../operations/operations.ts'
+import { type ImageCreate, imageProblems } from './image-schema.ts'
+import {
+  type Copy,
+  dropSnapshot,
+  findSnapshot,
+  holdSnapshot,
+  insertSnapshot,
+  lockSnapshot,
+  ofAccount,
+  requireSnapshot,
+  type SnapshotsOptions,
+} from './snapshots.ts'
+import type { SnapshotTable } from './tables.ts'
+import { billedGb } from './view.ts'
+
+export interface ImagesOptions extends SnapshotsOptions {
+  catalog: Catalog
+  capacity: Capacity
+  requireCover: (tx: Queries, accountId: string, added: number) => Promise<void>
+}
+
+/** The name of images as subjects of operations. */
+export const IMAGE_SUBJECT = 'image'
+
+export function imageSubject(imageId: string): Subject {
+  return { subject_type: IMAGE_SUBJECT, subject_id: imageId }
+}
+
+/** The data of the operation that makes an image. */
+export interface ImportData {
+  /** The snapshot that it is made from. */
+  snapshot_id: string
+  /** The image, once it is made. */
+  made?: Copy
+}
+
+const IMPORT_MS = 12 * 3600_000
+
+/** Newest first. */
+export function listImages(db: Queries, accountId: string, page: Page) {
+  return pageOf(ofAccount(db, accountId, 'image').selectAll().orderBy('snapshot_id', 'desc'), page)
+}
+
+export const imageQuota: Quota = {
+  name: 'images',
+  description: 'Images of your own',
+  limit: 10,
+  unpaid: 1,
+  example: 0,
+  count: (db, accountId) => countOf(ofAccount(db, accountId, 'image')),
+}
+
+/**
+ * Begins to make an image from a snapshot.
+ * @throws ApiError validation_failed, not_supported, quota_exceeded, insufficient_balance
+ */
+export async function createImage(
+  { db, clock, catalog, capacity, engine, requireCover }: ImagesOptions,
+  { accountId }: Actor,
+  { name, snapshot_id }: ImageCreate,
+  remember: Remember,
+): Promise<SnapshotTable> {
+  const missing = () =>
+    invalid([bodyIssue('snapshot_id', 'not_found', `No available snapshot: ${snapshot_id}.`)])
+  const candidate = await findSnapshot(db, accountId, snapshot_id)
+  if (candidate?.status !== 'available') throw missing()
+  await capacity.require(candidate, 'images')
+  const row = await db.transaction().execute(async (tx) => {
+    const now = clock.now()
+    const place = { ...candidate, disk_gb: billedGb(candidate.bytes ?? 0) }
+    await requireSnapshot(tx, { catalog, requireCover }, place, now, imageQuota)
+    // The account is locked before the snapshot, as by orders.
+    const snapshot = await holdSnapshot(tx, accountId, snapshot_id)
+    if (!snapshot) throw missing()
+    const { zone_slug, pool, disk_gb, template_id, username } = snapshot
+    const image_id = uuid()
+    const { operation_id } = await beginImport(tx, {
+      accountId,
+      imageId: image_id,
+      data: { snapshot_id },
+      now,
+    })
+    const system = { zone_slug, pool, disk_gb, template_id, username, os_family: snapshot.os_family }
+    const made = await insertSnapshot(
+      tx,
+      {
+        ...{
+          snapshot_id: image_id,
+          item_type: 'image',
+          account_id: accountId,
+          operation_id,
+          name,
+          ...system,
+        },
+        ...NO_SERVER,
+      },
+      now,
+    )
+    await remember(tx, image_id)
+    return made
+  })
+  engine.wake()
+  return row
+}
+
+/** An image belongs to no server, and each server from it gets a login of its own. */
+const NO_SERVER = { server_id: '', ssh_keys: '[]', password: null, instance_id: '' }
+
+function beginImport(
+  tx: Queries,
+  { accountId, imageId, data, now }: { accountId: string; imageId: string; data: ImportData; now: number },
+) {
+  return insertOperation(tx, {
+    accountId,
+    subject: imageSubject(imageId),
+    serverId: null,
+    type: 'import',
+    step: 'import',
+    data,
+    now,
+    deadlineAt: now + IMPORT_MS,
+  })
+}
+
+/**
+ * Deletes an image. If it is still being made, that operation is canceled.
+ * @throws ApiError image_not_found, image_in_use
+ */
+export async function deleteImage(
+  { db, clock, engine, serverRows }: ImagesOptions,
+  { snapshot_id }: SnapshotTable,
+): Promise<void> {
+  const canceled = await db.transaction().execute(async (tx) => {
+    const now = clock.now()
+    found(await lockSnapshot(tx, snapshot_id), imageProblems.image_not_found)
+    if (await serverRows.isUsing(tx, snapshot_id))
+      throw new ApiError(
+        imageProblems.image_in_use,
+        'A server is being created from it. Wait for that operation, or delete the server.',
+      )
+    await dropSnapshot(tx, snapshot_id, now)
+    const subject = imageSubject(snapshot_id)
+    const ended = await cancelActive(tx, subject, now)
+    await subjectIsGone(tx, subject, now)
+    return ended
+  })
+  if (canceled) engine.canceled(canceled)
+}

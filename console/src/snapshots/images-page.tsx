@@ -1,0 +1,153 @@
+import type { Image } from '@berth/sdk'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { RenameDialog } from '../account/rename-dialog.tsx'
+import { berth, queryClient } from '../client.ts'
+import { UNKNOWN, useFormats } from '../format.ts'
+import { imagesQuery } from '../image-queries.ts'
+import { DeleteResource } from '../networks/delete-resource.tsx'
+import { zonesQuery } from '../servers/queries.ts'
+import type { Example } from '../ui/example.ts'
+import { SelectField, TextField } from '../ui/field.tsx'
+import { Form } from '../ui/form.tsx'
+import { ResourcePage } from '../ui/resource-page.tsx'
+import { Time } from '../ui/time.tsx'
+import { useImagesText } from './images-text.ts'
+import { snapshotsQuery } from './queries.ts'
+
+const examples: readonly Example[] = [
+  { route: 'GET /images', berth: 'berth image list', sdk: 'images.list' },
+  {
+    route: 'POST /images',
+    body: { name: 'golden', snapshot_id: '…' },
+    berth: "berth image create golden --snapshot 'before the upgrade'",
+    sdk: 'images.create',
+  },
+]
+
+type Asked = { what: 'rename' | 'delete'; image: Image } | null
+
+const refresh = () => queryClient.invalidateQueries({ queryKey: ['image'] })
+
+export function ImagesPage() {
+  const t = useImagesText()
+  const format = useFormats()
+  const query = useQuery(imagesQuery)
+  const zones = useQuery(zonesQuery).data
+  const [asked, setAsked] = useState<Asked>(null)
+  const hasZones = (zones ?? []).some(({ features }) => features.includes('images'))
+  return (
+    <>
+      <ResourcePage
+        title={t.title}
+        about={t.about}
+        query={query}
+        idOf={({ image_id }) => image_id}
+        nameOf={({ name }) => name}
+        empty={{ title: t.none, about: zones && !hasZones ? t.noZones : t.noneAbout }}
+        examples={examples}
+        scope="servers:write"
+        columns={[
+          { title: t.name, cell: ({ name }) => name },
+          { title: t.status, isWrapped: true, cell: (image) => <Status image={image} /> },
+          { title: t.zone, cell: ({ zone_slug }) => zone_slug },
+          {
+            title: t.disk,
+            isNumber: true,
+            cell: ({ min_disk_gb }) => (min_disk_gb === null ? UNKNOWN : t.gb(min_disk_gb)),
+          },
+          {
+            title: t.size,
+            isNumber: true,
+            cell: ({ size_gb }) => (size_gb === null ? UNKNOWN : t.gb(size_gb)),
+          },
+          { title: t.month, isNumber: true, cell: ({ price_month_rub }) => format.money(price_month_rub) },
+          { title: t.created, cell: ({ created_at }) => <Time at={created_at} /> },
+        ]}
+        actionsOf={(image) => [
+          { title: t.rename, onSelect: () => setAsked({ what: 'rename', image }) },
+          {
+            title: t.delete,
+            icon: 'trash',
+            isDangerous: true,
+            onSelect: () => setAsked({ what: 'delete', image }),
+          },
+        ]}
+        create={hasZones ? { title: t.make, form: (close) => <ImageForm onDone={close} /> } : undefined}
+      />
+      {asked ? <Dialogs asked={asked} onClose={() => setAsked(null)} /> : null}
+    </>
+  )
+}
+
+function Status({ image: { status, status_reason } }: { image: Image }) {
+  const t = useImagesText()
+  return (
+    <>
+      {t.statuses[status]}
+      {status_reason === null ? null : <p className="muted small">{status_reason}</p>}
+    </>
+  )
+}
+
+function Dialogs({ asked: { what, image }, onClose }: { asked: NonNullable<Asked>; onClose: () => void }) {
+  const t = useImagesText()
+  const { image_id, name } = image
+  if (what === 'rename')
+    return (
+      <RenameDialog
+        name={name}
+        rename={(next) => berth.images.update(image_id, { name: next })}
+        onRenamed={refresh}
+        onClose={onClose}
+      />
+    )
+  return (
+    <DeleteResource
+      title={t.deleteTitle(name)}
+      name={name}
+      resource="image"
+      remove={() => berth.images.delete(image_id)}
+      onClose={onClose}
+    >
+      <p>{t.deleteAbout}</p>
+    </DeleteResource>
+  )
+}
+
+function ImageForm({ onDone }: { onDone: () => void }) {
+  const t = useImagesText()
+  const [snapshot_id, setSnapshot] = useState('')
+  const [name, setName] = useState('')
+  const snapshots = (useQuery(snapshotsQuery).data?.items ?? []).filter(
+    ({ status }) => status === 'available',
+  )
+  const create = useMutation({
+    mutationFn: () => berth.images.create({ name: name.trim(), snapshot_id }),
+    onSuccess: async () => {
+      await refresh()
+      onDone()
+    },
+  })
+  return (
+    <Form
+      submit={t.makeNow}
+      mutation={create}
+      isReady={snapshot_id !== '' && name.trim() !== ''}
+      onSubmit={() => create.mutate()}
+      onCancel={onDone}
+    >
+      <TextField label={t.name} value={name} onChange={(event) => setName(event.target.value)} />
+      <SelectField
+        label={t.snapshot}
+        value={snapshot_id}
+        options={[
+          { value: '', title: t.choose },
+          ...snapshots.map((snapshot) => ({ value: snapshot.snapshot_id, title: snapshot.name })),
+        ]}
+        onChange={setSnapshot}
+      />
+      <p className="muted">{t.makeAbout}</p>
+    </Form>
+  )
+}
