@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto'
 import {
   AbortedTransactionError,
   CompiledQuery,
@@ -7,6 +6,7 @@ import {
   type RootOperationNode,
 } from 'kysely'
 import pg from 'pg'
+import { type Answer, type Prepared, Statement, type Statements } from './postgres-statement.ts'
 
 /** The connection to the database was lost, or none was available. Earlier writes may have been committed. */
 export class Unreachable extends Error {
@@ -66,49 +66,14 @@ const NAMED: ReadonlySet<string> = new Set([
   'UpdateQueryNode',
   'DeleteQueryNode',
 ])
-/** Bounds the statements that are prepared on a connection; the program has some hundred different ones. */
-const MAX_PREPARED = 500
 /** Longer statements, which insert many rows, exist in too many lengths to be worth a name. */
 const MAX_NAMED_PARAMETERS = 100
-
-/** Names statements, so that each connection parses and plans each of them once. */
-export class StatementNames {
-  readonly #names = new Map<string, string>()
-  readonly #prepared = new WeakMap<pg.PoolClient, Set<string>>()
-  #generation = 0
-
-  /** @returns the name of a statement that is sent over a connection */
-  of(sql: string, client: pg.PoolClient): string {
-    const known = this.#names.get(sql)
-    const name = known ?? `${hash('sha1', sql, 'base64url')}_${this.#generation}`
-    if (!known) {
-      if (this.#names.size >= MAX_PREPARED) this.#names.clear()
-      this.#names.set(sql, name)
-    }
-    const prepared = this.#prepared.get(client) ?? new Set()
-    this.#prepared.set(client, prepared.add(name))
-    return name
-  }
-
-  /** From here on, statements have other names, so that they are prepared for the tables of today. */
-  renew(): void {
-    this.#generation += 1
-    this.#names.clear()
-  }
-
-  /** True if a connection has so many prepared statements that another one should take its place. */
-  isFull(client: pg.PoolClient): boolean {
-    return (this.#prepared.get(client)?.size ?? 0) > MAX_PREPARED
-  }
-}
 
 /** A change that is sent together with the commit. */
 interface LastChange {
   query: CompiledQuery
   isNeeded: boolean
 }
-
-type Answer = pg.QueryResult<Record<string, unknown>>
 
 /** The id of the transaction, if it has written something; a transaction that only reads has none. */
 const ID_IF_ANY = 'SELECT pg_current_xact_id_if_assigned()::text AS id'
@@ -120,7 +85,7 @@ const ID = 'SELECT pg_current_xact_id()::text AS id'
  */
 export class PostgresConnection implements DatabaseConnection {
   readonly #client: pg.PoolClient
-  readonly #names: StatementNames
+  readonly #statements: Statements
   readonly caller: string
   /** The id of the last transaction; empty if that has written nothing. */
   transaction = ''
@@ -140,17 +105,30 @@ export class PostgresConnection implements DatabaseConnection {
   #sent: Promise<void>[] = []
   #failure: { error: unknown } | null = null
 
-  constructor(client: pg.PoolClient, caller: string, names: StatementNames) {
+  constructor(client: pg.PoolClient, caller: string, statements: Statements) {
     this.#client = client
     this.caller = caller
-    this.#names = names
+    this.#statements = statements
   }
 
   async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
-    const { command, rowCount, rows } = await this.#execute(query)
-    const isChange = ['INSERT', 'UPDATE', 'DELETE', 'MERGE'].includes(command)
-    const found = rows as Row[] // Kysely knows what it asked for
-    return isChange ? { numAffectedRows: BigInt(rowCount ?? 0), rows: found } : { rows: found }
+    const isFirst = this.#count === null || this.#count === 0
+    try {
+      return resultOf(await this.#run(query))
+    } catch (error) {
+      // Its stack leads to the socket otherwise, and not to the caller.
+      if (error instanceof Error) Error.captureStackTrace(error)
+      await Promise.all(this.#sent)
+      if (this.#failure) throw this.#failure.error
+      if (!isOutdated(error)) throw error
+      this.#statements.renew()
+      if (!isFirst) throw new Outdated('the tables of the database changed during the transaction')
+    }
+    if (this.#count !== null) {
+      await this.#command('ROLLBACK')
+      this.#count = 0
+    }
+    return resultOf(await this.#run(query))
   }
 
   // biome-ignore lint/correctness/useYield: it is part of the interface, and nobody streams rows
@@ -184,10 +162,7 @@ export class PostgresConnection implements DatabaseConnection {
       return
     }
     await this.#learnId()
-    const answers = this.#together(() => [
-      ...(last ? [this.#change(last)] : []),
-      this.#ask({ text: 'COMMIT' }),
-    ])
+    const answers = this.#together(() => [...(last ? [this.#change(last)] : []), this.#command('COMMIT')])
     const settled = await Promise.allSettled([...answers, ...this.#sent])
     this.#count = null
     const failed = settled.find(({ status }) => status === 'rejected')
@@ -201,7 +176,7 @@ export class PostgresConnection implements DatabaseConnection {
     this.#count = null
     if (this.isLost || !isOpen) return
     try {
-      await this.#ask({ text: 'ROLLBACK' })
+      await this.#command('ROLLBACK')
     } catch (error) {
       // It must not be used again in the middle of a transaction.
       this.isLost = true
@@ -210,70 +185,27 @@ export class PostgresConnection implements DatabaseConnection {
   }
 
   release(): void {
-    this.#client.release(this.isLost || this.#isMuddled || this.#names.isFull(this.#client))
-  }
-
-  async #execute(query: CompiledQuery): Promise<Answer> {
-    const isFirst = this.#count === null || this.#count === 0
-    try {
-      return await this.#run(query)
-    } catch (error) {
-      await Promise.all(this.#sent)
-      if (this.#failure) throw this.#failure.error
-      if (!isOutdated(error)) throw error
-      this.#names.renew()
-      if (!isFirst) throw new Outdated('the tables of the database changed during the transaction')
-    }
-    if (this.#count !== null) {
-      await this.#ask({ text: 'ROLLBACK' })
-      this.#count = 0
-    }
-    return this.#run(query)
+    this.#client.release(this.isLost || this.#isMuddled || this.#statements.isFull(this.#client))
   }
 
   async #run({ query, sql, parameters }: CompiledQuery): Promise<Answer> {
     const isNamed = parameters.length > 0 ? parameters.length <= MAX_NAMED_PARAMETERS : NAMED.has(query.kind)
-    const name = isNamed ? { name: this.#names.of(sql, this.#client) } : {}
-    const statement = { ...name, text: sql, values: [...parameters] }
-    if (this.#count === null) return this.#ask(statement)
+    const send = (isFirst = false) => {
+      if (isNamed) return this.#ask(sql, parameters, { isFirst })
+      const isPlain = parameters.length === 0 && !isFirst
+      return isPlain ? this.#command(sql) : this.#ask(sql, parameters, { isFirst, isNamed })
+    }
+    if (this.#count === null) return send()
     this.#count += 1
     const isFirst = this.#count === 1
     const answer = await this.#together(() => {
-      const sent = isFirst ? this.#beginWith(statement) : this.#ask(statement)
+      const sent = send(isFirst)
       if (mayWrite(query)) this.#askForId()
       return sent
     })
     // It follows in the same message. The next write then knows if it has to ask again.
-    await this.#idAsked
+    if (this.#idAsked) await this.#idAsked
     return answer
-  }
-
-  /** Sends the beginning of a transaction in one message with its first statement. */
-  #beginWith(statement: pg.QueryConfig): Promise<Answer> {
-    return this.#explain(
-      new Promise((resolve, reject) => {
-        // Only statements of the extended protocol are discarded if the beginning before them fails.
-        const extended = { ...statement, queryMode: 'extended' }
-        const query = new pg.Query(extended, (error, results) => {
-          if (error) {
-            // pg takes the parsed BEGIN for the statement, whose own parsing may have failed.
-            this.#isMuddled ||= !AFTER_PARSING.test(codeOf(error))
-            reject(error)
-            return
-          }
-          const [, answer] = results as unknown as [Answer, Answer] // one for each, which the types of pg do not say
-          resolve(answer)
-        })
-        const { submit } = query
-        query.submit = (connection) => {
-          connection.parse({ name: '', text: 'BEGIN', types: [] }, true)
-          connection.bind({}, true)
-          connection.execute({}, true)
-          return submit.call(query, connection)
-        }
-        this.#client.query(query)
-      }),
-    )
   }
 
   /** Requests the id with a write: at the end of the transaction it may be too late. */
@@ -284,9 +216,7 @@ export class PostgresConnection implements DatabaseConnection {
     const noteId = ({ rows }: Answer) => {
       this.transaction = String(rows[0]?.id ?? '')
     }
-    const answered = this.#ask({ name: this.#names.of(ID_IF_ANY, this.#client), text: ID_IF_ANY }).then(
-      noteId,
-    )
+    const answered = this.#ask(ID_IF_ANY).then(noteId)
     // After an error the transaction is not committed.
     this.#idAsked = answered
       .catch(() => {})
@@ -309,21 +239,41 @@ export class PostgresConnection implements DatabaseConnection {
     // The division by the number of changed rows fails if there are none, and so does the commit, sent with it. Plain SQL
     // has no other error on demand, and waiting for the number would hold the row's lock for another trip.
     const text = isNeeded ? `WITH changed AS (${sql} RETURNING 1) SELECT 1 / count(*) FROM changed` : sql
-    return this.#ask({ name: this.#names.of(text, this.#client), text, values: [...parameters] })
+    return this.#ask(text, parameters)
   }
 
-  #ask(statement: pg.QueryConfig): Promise<Answer> {
-    return this.#explain(this.#client.query(statement))
+  /** @param isNamed false for one that is sent only once @param isFirst true if it begins a transaction */
+  #ask(
+    text: string,
+    values: readonly unknown[] = [],
+    { isNamed = true, isFirst = false } = {},
+  ): Promise<Answer> {
+    const client = this.#client
+    const prepared: Prepared = isNamed ? this.#statements.on(client, text) : { name: '', columns: null }
+    return new Promise((resolve, reject) => {
+      const noteEnd = (error: unknown, answer?: Answer) => {
+        if (answer) return resolve(answer)
+        // pg takes the parsed BEGIN for the statement, whose own parsing may have failed.
+        if (isFirst) this.#isMuddled ||= !AFTER_PARSING.test(codeOf(error))
+        reject(this.#explain(error))
+      }
+      client.query(new Statement({ text, prepared, values }, { types: client, isFirst }, noteEnd))
+    })
   }
 
-  async #explain(answer: Promise<Answer>): Promise<Answer> {
+  /** Sends a statement without parameters that is not worth a name. */
+  async #command(text: string): Promise<Answer> {
     try {
-      return await answer
-    } catch (thrown) {
-      const error = explained(thrown)
-      this.isLost ||= isLost(error)
-      throw error
+      return await this.#client.query(text)
+    } catch (error) {
+      throw this.#explain(error)
     }
+  }
+
+  #explain(thrown: unknown): unknown {
+    const error = explained(thrown)
+    this.isLost ||= isLost(error)
+    return error
   }
 
   /** Sends all that a function sends in one packet. */
@@ -341,4 +291,11 @@ export class PostgresConnection implements DatabaseConnection {
 /** True unless a statement can only read. */
 function mayWrite(query: RootOperationNode): boolean {
   return query.kind !== 'SelectQueryNode' || query.with !== undefined
+}
+
+/** The answer as Kysely takes it, which knows what it asked for. */
+function resultOf<Row>({ command, rowCount, rows }: Answer): QueryResult<Row> {
+  const found = rows as Row[] // see above
+  const isChange = ['INSERT', 'UPDATE', 'DELETE', 'MERGE'].includes(command)
+  return isChange ? { numAffectedRows: BigInt(rowCount ?? 0), rows: found } : { rows: found }
 }

@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Driver } from 'kysely'
 import type pg from 'pg'
 import { currentCaller, Line } from './line.ts'
-import { explained, PostgresConnection, StatementNames, Unreachable } from './postgres-connection.ts'
+import { explained, PostgresConnection, Unreachable } from './postgres-connection.ts'
+import { Statements } from './postgres-statement.ts'
 
 /** The longest wait for a free connection. */
 const LINE_MS = 5_000
@@ -20,7 +21,7 @@ const FAREWELL_MS = 5_000
 export class PostgresDriver implements Driver {
   readonly #pool: pg.Pool
   readonly #line: Line
-  readonly #names = new StatementNames()
+  readonly #statements = new Statements()
   readonly #onCommit: () => void
 
   /** @param onCommit called after each transaction that has written something and was committed */
@@ -36,7 +37,7 @@ export class PostgresDriver implements Driver {
     const caller = currentCaller()
     await this.#line.take(caller, () => new Unreachable('no connection to the database became free in time'))
     try {
-      return new PostgresConnection(await this.#pool.connect(), caller, this.#names)
+      return new PostgresConnection(await this.#pool.connect(), caller, this.#statements)
     } catch (error) {
       this.#line.give(caller)
       throw explained(error)

@@ -81,6 +81,20 @@ describe.runIf(process.env.BERTH_TEST_DATABASE === 'postgres')('on PostgreSQL', 
     ).toHaveLength(3)
   })
 
+  test('a statement finds texts and numbers as they were written, also when its columns are known', async () => {
+    const { db } = await opened()
+    const texts = ['a "b" \\ {c}', '', 'NULL', "d'e,f", 'ж']
+    for (const text of texts) await add(db, text)
+    const found = () =>
+      db.selectFrom('accounts').select(['name', 'created_at']).where('name', 'in', texts).execute()
+    for (let time = 0; time < 3; time += 1)
+      expect(new Set(await found())).toEqual(
+        new Set(texts.map((name) => ({ name, created_at: clock.now() }))),
+      )
+    await db.updateTable('accounts').set({ created_at: sql<number>`9007199254740993` }).execute()
+    await expect(found()).rejects.toThrow('beyond 2^53')
+  })
+
   test('a connection with too many prepared statements is replaced', async () => {
     const { db } = await opened()
     for (let n = 0; n < 1_100; n += 1) await db.selectFrom('accounts').select(sql.lit(n).as('n')).execute()
