@@ -18,6 +18,7 @@ import { roleNow } from './people/membership/members.ts'
 import { personOf } from './people/person/people.ts'
 import { noPeers } from './processes/peers.ts'
 import { Retention } from './retention.ts'
+import type { BackupSchedule } from './servers/backups/schedule.ts'
 import type { Connectivity } from './servers/lifecycle/connectivity.ts'
 import type { Reconciler } from './servers/lifecycle/reconcile.ts'
 import type { Servers } from './servers/servers.ts'
@@ -33,6 +34,7 @@ export interface App {
   engine: Engine
   connectivity: Connectivity
   reconciler: Reconciler
+  backups: BackupSchedule
   billing: BillingWorker
   sampler: Sampler
   events: EventWorker
@@ -59,7 +61,7 @@ export async function buildApp(given: AppOptions): Promise<App> {
   const access = new CredentialAccess(db, clock)
   const consoles = new Consoles({ ...options, access })
   const { parts: rentParts, ...rented } = renting(options, capacity, turns)
-  const { engine, connectivity, reconciler, sampler } = rented
+  const { engine, connectivity, reconciler, backups, sampler } = rented
   const { mails, parts: signInParts } = signingIn(options)
   const { billing, parts: chargeParts } = charging(options, engine, signInParts)
   const { events, webhooks, parts: pushParts } = pushing(options, access)
@@ -91,7 +93,8 @@ export async function buildApp(given: AppOptions): Promise<App> {
     close: async (lingerMs = 0) => {
       departure.begin()
       // The engine is stopped first. Long polls and consoles end with it, so that the listener need not wait for them.
-      const workers = [engine, reconciler, billing, sampler, events, webhooks, retention, consoles, mails]
+      const telling = [events, webhooks, consoles, mails]
+      const workers = [engine, reconciler, backups, billing, sampler, retention, ...telling]
       await Promise.all(workers.map((worker) => worker.stop()))
       await departure.end(lingerMs)
       await connectivity.settled()

@@ -15,6 +15,7 @@ import type { OperationEnd } from './operations/engine.ts'
 import { activeOperations, queueDepth } from './operations/operations.ts'
 import manifest from './package.json' with { type: 'json' }
 import type { Servers } from './servers/servers.ts'
+import { countCopies } from './snapshots/verification.ts'
 import { deliveryBacklog } from './webhooks/deliveries.ts'
 import { countVerifications } from './webhooks/queries.ts'
 import type { WebhookWorker } from './webhooks/worker.ts'
@@ -218,6 +219,11 @@ export class Telemetry {
     const verified = 'Webhooks by whether their endpoint has answered a challenge'
     this.#gauge('berth_webhooks', verified, ['verification'], async (set) => {
       for (const { verification, total } of await countVerifications(db)) set(total, { verification })
+    })
+    const copies =
+      'Snapshots and backups: verified, new, overdue (not verified a day after it was due), damaged'
+    this.#gauge('berth_copies', copies, ['kind', 'state'], async (set) => {
+      for (const { kind, state, total } of await countCopies(db, clock.now())) set(total, { kind, state })
     })
     const throttled = 'Webhooks that wait for their turn, because much is sent to the same destination'
     this.#ownGauge('berth_webhooks_throttled', throttled, [], async (set) => set(webhooks.waiting))

@@ -1,6 +1,7 @@
 import { balanceCommand, whoamiCommand } from './account.ts'
 import { addressCommand, addressKind } from './address.ts'
 import { auditCommand } from './audit.ts'
+import { backupCommand } from './backup.ts'
 import {
   capacityCommand,
   limitsCommand,
@@ -23,7 +24,7 @@ import { quoteCommand } from './quote.ts'
 import { imageKind } from './server/image-kind.ts'
 import { serverKind } from './server/kind.ts'
 import { serverCommand } from './server/server.ts'
-import { snapshotKind } from './server/snapshot-kind.ts'
+import { backupKind, snapshotKind } from './server/snapshot-kind.ts'
 import { snapshotCommand } from './snapshot.ts'
 import { sshKeyCommand, sshKeyKind } from './ssh-key.ts'
 import { tokenCommand, tokenKind } from './token.ts'
@@ -47,6 +48,7 @@ export const commands = [
   firewallCommand,
   snapshotCommand,
   imageCommand,
+  backupCommand,
   volumeCommand,
   operationCommand,
   quoteCommand,
@@ -74,6 +76,7 @@ export const kinds = [
   firewallKind,
   snapshotKind,
   imageKind,
+  backupKind,
   volumeKind,
   zoneKind,
   templateKind,

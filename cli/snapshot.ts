@@ -7,7 +7,7 @@ import { find, idOf } from './find.ts'
 import { type Columns, printable } from './output.ts'
 import { serverKind } from './server/kind.ts'
 import { follow } from './server/power.ts'
-import { snapshotKind } from './server/snapshot-kind.ts'
+import { copyKind, snapshotKind } from './server/snapshot-kind.ts'
 import { action, listCommand, type Session } from './session.ts'
 import { addWaitOptions, type WaitOptions, waitFor, wantsWait } from './wait.ts'
 
@@ -20,6 +20,7 @@ const columns = {
   size_gb: ({ size_gb }) => size_gb,
   disk_gb: ({ disk_gb }) => disk_gb,
   consistency: ({ consistency }) => consistency,
+  verified: ({ verified_at }) => verified_at,
   price_month: ({ price_month_rub }) => price_month_rub,
   created: ({ created_at }) => created_at,
   updated: ({ updated_at }) => updated_at,
@@ -49,7 +50,8 @@ export function snapshotCommand(): Command {
     )
 }
 
-function showSnapshot({ show }: Session, snapshot: Snapshot): Promise<void> {
+/** Shows a snapshot. */
+export function showSnapshot({ show }: Session, snapshot: Snapshot): Promise<void> {
   return show(snapshot, {
     ID: columns.id,
     Name: columns.name,
@@ -59,6 +61,7 @@ function showSnapshot({ show }: Session, snapshot: Snapshot): Promise<void> {
     'Size in GB': columns.size_gb,
     'Disk in GB': columns.disk_gb,
     Consistency: columns.consistency,
+    Verified: columns.verified,
     'Price per month': columns.price_month,
     Created: columns.created,
   })
@@ -113,23 +116,25 @@ function updateCommand(): Command {
 export function restoreCommand(): Command {
   return addWaitOptions(
     new Command('restore')
-      .description('return the disk of a server to one of its snapshots; everything written since is lost')
+      .description(
+        'return the disk of a server to one of its snapshots or backups; everything written since is lost',
+      )
       .argument('<server>', 'name or id')
-      .argument('<snapshot>', 'name or id')
+      .argument('<snapshot>', 'snapshot or backup, by name or id')
       .option('-y, --yes', 'skip the confirmation'),
   ).action(
     action(async (session, given: string, of: string, options: { yes?: boolean } & WaitOptions) => {
       const { berth, terminal } = session
       const { server_id, name } = await find(berth, serverKind, given)
-      const snapshot = await find(berth, snapshotKind, of)
+      const copy = await find(berth, copyKind, of)
       await confirmName(terminal, {
-        consequence: `This deletes everything on the disk of the server ${printable(name)} that was written since ${snapshot.created_at}.`,
+        consequence: `This deletes everything on the disk of the server ${printable(name)} that was written since ${copy.created_at}.`,
         verb: 'restore the server',
         name,
         yes: options.yes,
       })
-      const { snapshot_id } = snapshot
-      await follow(session, name, await berth.servers.restore(server_id, { snapshot_id }), options)
+      const source = 'snapshot_id' in copy ? { snapshot_id: copy.snapshot_id } : { backup_id: copy.backup_id }
+      await follow(session, name, await berth.servers.restore(server_id, source), options)
     }),
   )
 }

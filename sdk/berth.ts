@@ -1,5 +1,6 @@
 import { account, audit, projects, sshKeys, tokens, transactions, usage } from './account.ts'
 import { addresses } from './addresses.ts'
+import { backups } from './backups.ts'
 import { capacity, limits, presets, quote, templates, zones } from './catalogue.ts'
 import { deviceLogins } from './devices.ts'
 import { events } from './events.ts'
@@ -66,6 +67,7 @@ export class Berth {
   readonly firewalls: ReturnType<typeof firewalls>
   readonly images: ReturnType<typeof images>
   readonly snapshots: ReturnType<typeof snapshots>
+  readonly backups: ReturnType<typeof backups>
   readonly operations: ReturnType<typeof operations>
   readonly events: ReturnType<typeof events>
   readonly webhooks: ReturnType<typeof webhooks>
@@ -104,6 +106,7 @@ export class Berth {
     this.firewalls = firewalls(call)
     this.images = images(call)
     this.snapshots = snapshots(call)
+    this.backups = backups(call)
     this.operations = operations(call)
     this.events = events(settings, call)
     this.webhooks = webhooks(settings, call)

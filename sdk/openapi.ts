@@ -294,6 +294,51 @@ export interface AuditEntryList {
   total: number
 }
 
+export interface Backup {
+  /** Id of the backup */
+  backup_id: string
+  /** The server whose disk was copied, which may be deleted by now */
+  server_id: string
+  /** A name of your choice, 1 to 100 characters, at least one of them visible and none of them a control, zero-width or direction character; need not be unique */
+  name: string
+  /** `available`: can be restored; `error`: it could not be made, or was found damaged, and costs nothing */
+  status: 'creating' | 'available' | 'error'
+  /** The operation that makes it, of its server; null once it has ended */
+  operation_id: string | null
+  /** Size of the copy in GB, rounded up, which is billed if it is a snapshot; null until it is available */
+  size_gb: number | null
+  /** Size of the copied disk in GB: the least that a server from it needs */
+  disk_gb: number
+  /** `filesystem`: the file systems were complete; `crash`: the copy is like a disk after a loss of power, which file systems and databases repair at the next start. Null until it is available */
+  consistency: 'filesystem' | 'crash' | null
+  /** When the service last found the copy intact, which it looks for every week; null: not yet */
+  verified_at: string | null
+  /** How: `hash`, every byte is as it was made; `boot`, its system started as well. Null if `verified_at` is */
+  verified_by: 'hash' | 'boot' | null
+  /** Template of the copied system; null if its server was created from an image without one */
+  template_id: string | null
+  /** Name of a zone, as `GET /zones` lists them */
+  zone_slug: string
+  /** When it was created (RFC 3339, UTC) */
+  created_at: string
+  /** When it was last changed, by a request or by the service */
+  updated_at: string
+  /** When it will be deleted, because its server was, or has no backups any more; null while newer backups decide */
+  expires_at: string | null
+}
+
+export interface BackupKeep {
+  /** Name of the snapshot. Default: that of the backup */
+  name?: string | undefined
+}
+
+export interface BackupList {
+  /** The items of this page */
+  items: Array<Backup>
+  /** Number of all matching items, not only those on this page */
+  total: number
+}
+
 export interface Balance {
   /** Sum of all transactions; negative if the account owes money, in rubles with two decimals */
   balance: string
@@ -414,7 +459,7 @@ export interface Delivery {
   /** Id of the event */
   event_id: string
   /** Type of the event */
-  event_type: 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted'
+  event_type: 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted' | 'backup.created' | 'backup.verified' | 'backup.failed' | 'backup.deleted'
   /** `pending`: queued, or waiting for the next attempt */
   status: 'pending' | 'succeeded' | 'failed'
   /** Attempts to the current address; if there are many, the first and the last ten */
@@ -510,7 +555,7 @@ export interface Event {
   /** Id of the event */
   event_id: string
   /** Type of the event */
-  type: 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted'
+  type: 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted' | 'backup.created' | 'backup.verified' | 'backup.failed' | 'backup.deleted'
   /** When it was created (RFC 3339, UTC) */
   created_at: string
   /** The object as the API showed it at that moment; for server.status_changed also old_status and new_status */
@@ -962,7 +1007,7 @@ export interface NewWebhook {
   /** Address that events are posted to */
   url: string
   /** Events to send; "*" is all */
-  event_types: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted'>
+  event_types: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted' | 'backup.created' | 'backup.verified' | 'backup.failed' | 'backup.deleted'>
   /** Whether events are sent */
   is_enabled: boolean
   /** Why the service disabled it: `failing` for a day, `gone` (the endpoint replied 410), or `unverified` (no challenge was answered within a day); null if it did not */
@@ -989,8 +1034,8 @@ export interface NotSupportedProblem {
   request_id: string
   /** Stable code for programs */
   code: 'not_supported'
-  /** A feature of a zone: `public_ipv4` and `public_ipv6`, public addresses of servers; `published_ports`, ports of the host that lead to a server; `private_networks`, networks between servers; `firewalls`, rules for connections; `console`, a serial console; `snapshots`, copies of disks; `images`, images of your own; `reset_password`, a new password for a running server; `volumes`, disks that can be moved between servers */
-  feature: 'public_ipv4' | 'public_ipv6' | 'published_ports' | 'private_networks' | 'firewalls' | 'console' | 'snapshots' | 'images' | 'reset_password' | 'volumes'
+  /** A feature of a zone: `public_ipv4` and `public_ipv6`, public addresses of servers; `published_ports`, ports of the host that lead to a server; `private_networks`, networks between servers; `firewalls`, rules for connections; `console`, a serial console; `snapshots`, copies of disks; `backups`, one of them every day; `images`, images of your own; `reset_password`, a new password for a running server; `volumes`, disks that can be moved between servers */
+  feature: 'public_ipv4' | 'public_ipv6' | 'published_ports' | 'private_networks' | 'firewalls' | 'console' | 'snapshots' | 'backups' | 'images' | 'reset_password' | 'volumes'
 }
 
 export interface OpenInvitation {
@@ -1084,7 +1129,7 @@ export interface OperatedOperation {
   /** The server of the operation; null if it has none */
   server_id: string | null
   /** Type of the operation */
-  type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'restore' | 'snapshot' | 'reset_password' | 'delete' | 'attach_network' | 'detach_network' | 'import' | 'attach_volume' | 'detach_volume' | 'resize_volume' | 'delete_volume'
+  type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'restore' | 'snapshot' | 'backup' | 'reset_password' | 'delete' | 'attach_network' | 'detach_network' | 'import' | 'attach_volume' | 'detach_volume' | 'resize_volume' | 'delete_volume'
   /** Queued (`pending`), in progress (`running`) or finished: `succeeded`, `failed`, or `canceled` by a later request */
   status: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled'
   /** Estimated progress in percent; 100 once it has succeeded */
@@ -1163,6 +1208,10 @@ export interface OperatedServer {
   labels: Record<string, string>
   /** Whether `DELETE` and a rebuild are refused */
   delete_protection: boolean
+  /** Whether it is backed up every day, which is billed beside its price */
+  backups_enabled: boolean
+  /** Hour of the day (UTC) in which its backup begins; null if it has none */
+  backup_window: number | null
   /** Price per month of 730 hours, in rubles with two decimals */
   price_month_rub: string
   /** Price per hour, in rubles with four decimals: 1/730 of the price per month */
@@ -1181,7 +1230,7 @@ export interface OperatedServer {
     /** Id of the operation; wait for it by this id */
     operation_id: string
     /** Type of the operation */
-    type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'reset_password' | 'restore' | 'snapshot' | 'delete'
+    type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'reset_password' | 'restore' | 'snapshot' | 'backup' | 'delete'
     /** Queued (`pending`), in progress (`running`) or finished: `succeeded`, `failed`, or `canceled` by a later request */
     status: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled'
     /** Estimated progress in percent; 100 once it has succeeded */
@@ -1214,7 +1263,7 @@ export interface Operation {
   /** The server of the operation; null if it has none */
   server_id: string | null
   /** Type of the operation */
-  type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'restore' | 'snapshot' | 'reset_password' | 'delete' | 'attach_network' | 'detach_network' | 'import' | 'attach_volume' | 'detach_volume' | 'resize_volume' | 'delete_volume'
+  type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'restore' | 'snapshot' | 'backup' | 'reset_password' | 'delete' | 'attach_network' | 'detach_network' | 'import' | 'attach_volume' | 'detach_volume' | 'resize_volume' | 'delete_volume'
   /** Queued (`pending`), in progress (`running`) or finished: `succeeded`, `failed`, or `canceled` by a later request */
   status: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled'
   /** Estimated progress in percent; 100 once it has succeeded */
@@ -1440,7 +1489,7 @@ export interface PlainProblem {
   /** Id of the request; quote it when you report a problem to the operator */
   request_id: string
   /** Stable code for programs */
-  code: 'access_denied' | 'account_exists' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'authorization_pending' | 'backend_unavailable' | 'bad_request' | 'delete_protected' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'image_in_use' | 'image_not_found' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'snapshot_in_use' | 'snapshot_not_found' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'volume_detached' | 'volume_in_use' | 'volume_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password'
+  code: 'access_denied' | 'account_exists' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'authorization_pending' | 'backend_unavailable' | 'backup_not_found' | 'backup_not_ready' | 'bad_request' | 'delete_protected' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'image_in_use' | 'image_not_found' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'snapshot_in_use' | 'snapshot_not_found' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'volume_detached' | 'volume_in_use' | 'volume_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password'
 }
 
 export interface PortPublish {
@@ -1491,7 +1540,7 @@ export interface Problem {
   /** Id of the request; quote it when you report a problem to the operator */
   request_id: string
   /** Stable code for programs */
-  code: 'access_denied' | 'account_exists' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'authorization_pending' | 'backend_unavailable' | 'bad_request' | 'delete_protected' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'image_in_use' | 'image_not_found' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'snapshot_in_use' | 'snapshot_not_found' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'volume_detached' | 'volume_in_use' | 'volume_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password' | 'insufficient_scope' | 'validation_failed' | 'slow_down' | 'quota_exceeded' | 'ssh_key_exists' | 'server_state_conflict' | 'operation_in_progress' | 'insufficient_balance' | 'capacity_unavailable' | 'not_supported' | 'address_unavailable'
+  code: 'access_denied' | 'account_exists' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'authorization_pending' | 'backend_unavailable' | 'backup_not_found' | 'backup_not_ready' | 'bad_request' | 'delete_protected' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'image_in_use' | 'image_not_found' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'snapshot_in_use' | 'snapshot_not_found' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'volume_detached' | 'volume_in_use' | 'volume_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password' | 'insufficient_scope' | 'validation_failed' | 'slow_down' | 'quota_exceeded' | 'ssh_key_exists' | 'server_state_conflict' | 'operation_in_progress' | 'insufficient_balance' | 'capacity_unavailable' | 'not_supported' | 'address_unavailable'
   /** The scope that is needed */
   required_scope?: string | undefined
   /** Scopes that are accepted; one of them is enough */
@@ -1534,8 +1583,8 @@ export interface Problem {
   } | undefined
   /** Zones that have a free address now */
   alternatives?: Array<string> | undefined
-  /** A feature of a zone: `public_ipv4` and `public_ipv6`, public addresses of servers; `published_ports`, ports of the host that lead to a server; `private_networks`, networks between servers; `firewalls`, rules for connections; `console`, a serial console; `snapshots`, copies of disks; `images`, images of your own; `reset_password`, a new password for a running server; `volumes`, disks that can be moved between servers */
-  feature?: 'public_ipv4' | 'public_ipv6' | 'published_ports' | 'private_networks' | 'firewalls' | 'console' | 'snapshots' | 'images' | 'reset_password' | 'volumes' | undefined
+  /** A feature of a zone: `public_ipv4` and `public_ipv6`, public addresses of servers; `published_ports`, ports of the host that lead to a server; `private_networks`, networks between servers; `firewalls`, rules for connections; `console`, a serial console; `snapshots`, copies of disks; `backups`, one of them every day; `images`, images of your own; `reset_password`, a new password for a running server; `volumes`, disks that can be moved between servers */
+  feature?: 'public_ipv4' | 'public_ipv6' | 'published_ports' | 'private_networks' | 'firewalls' | 'console' | 'snapshots' | 'backups' | 'images' | 'reset_password' | 'volumes' | undefined
 }
 
 export interface Project {
@@ -1691,11 +1740,11 @@ export interface Quote {
   /** Items that add up to the price */
   items: Array<{
     /** Part of the plan that the price is for */
-    code: 'cpu' | 'ram' | 'disk' | 'preset' | 'ipv4'
+    code: 'cpu' | 'ram' | 'disk' | 'preset' | 'ipv4' | 'backups'
     /** Number of units */
     quantity: number
     /** The unit */
-    unit: 'core' | 'gb' | 'preset' | 'address'
+    unit: 'core' | 'gb' | 'preset' | 'address' | 'server'
     /** Price of one unit per month, in rubles with two decimals */
     price_unit_month_rub: string
     /** Price of all units per month, in rubles with two decimals */
@@ -1731,7 +1780,7 @@ export interface QuoteRequest {
   template_id?: string | undefined
   /** Slug of the template, such as `debian-12`, in place of `template_id` */
   template?: string | undefined
-  /** An available snapshot of the same zone, in place of a template (see `GET /snapshots`) */
+  /** An available snapshot or backup of the same zone, in place of a template (see `GET /snapshots` and `GET /backups`) */
   snapshot_id?: string | undefined
   /** An available image of the same zone, in place of a template (see `GET /images`) */
   image_id?: string | undefined
@@ -1766,6 +1815,10 @@ export interface QuoteRequest {
   start_on_create?: boolean | undefined
   /** Whether `DELETE` and a rebuild are refused until this is set to false. Default: false. */
   delete_protection?: boolean | undefined
+  /** Whether the server is backed up every day, at the price in the quote. The last seven backups are kept, and for a week after the server is deleted or its backups are turned off */
+  backups_enabled?: boolean | undefined
+  /** Hour of the day (UTC) in which a backup begins, or soon after if the host is busy. Default: an hour of the night */
+  backup_window?: number | undefined
   /** Cores of a custom plan; for the range see `GET /pricing/limits` */
   cpu?: number | undefined
   /** Memory in MB of a custom plan */
@@ -1791,7 +1844,7 @@ export interface QuoteRequestCustom {
   template_id?: string | undefined
   /** Slug of the template, such as `debian-12`, in place of `template_id` */
   template?: string | undefined
-  /** An available snapshot of the same zone, in place of a template (see `GET /snapshots`) */
+  /** An available snapshot or backup of the same zone, in place of a template (see `GET /snapshots` and `GET /backups`) */
   snapshot_id?: string | undefined
   /** An available image of the same zone, in place of a template (see `GET /images`) */
   image_id?: string | undefined
@@ -1826,6 +1879,10 @@ export interface QuoteRequestCustom {
   start_on_create?: boolean | undefined
   /** Whether `DELETE` and a rebuild are refused until this is set to false. Default: false. */
   delete_protection?: boolean | undefined
+  /** Whether the server is backed up every day, at the price in the quote. The last seven backups are kept, and for a week after the server is deleted or its backups are turned off */
+  backups_enabled?: boolean | undefined
+  /** Hour of the day (UTC) in which a backup begins, or soon after if the host is busy. Default: an hour of the night */
+  backup_window?: number | undefined
 }
 
 export interface QuoteRequestPreset {
@@ -1843,7 +1900,7 @@ export interface QuoteRequestPreset {
   template_id?: string | undefined
   /** Slug of the template, such as `debian-12`, in place of `template_id` */
   template?: string | undefined
-  /** An available snapshot of the same zone, in place of a template (see `GET /snapshots`) */
+  /** An available snapshot or backup of the same zone, in place of a template (see `GET /snapshots` and `GET /backups`) */
   snapshot_id?: string | undefined
   /** An available image of the same zone, in place of a template (see `GET /images`) */
   image_id?: string | undefined
@@ -1878,6 +1935,10 @@ export interface QuoteRequestPreset {
   start_on_create?: boolean | undefined
   /** Whether `DELETE` and a rebuild are refused until this is set to false. Default: false. */
   delete_protection?: boolean | undefined
+  /** Whether the server is backed up every day, at the price in the quote. The last seven backups are kept, and for a week after the server is deleted or its backups are turned off */
+  backups_enabled?: boolean | undefined
+  /** Hour of the day (UTC) in which a backup begins, or soon after if the host is busy. Default: an hour of the night */
+  backup_window?: number | undefined
 }
 
 export interface RebuildRequest {
@@ -1885,7 +1946,7 @@ export interface RebuildRequest {
   template_id?: string | undefined
   /** Slug of the template, such as `debian-12`, in place of `template_id` */
   template?: string | undefined
-  /** An available snapshot of the same zone, in place of a template (see `GET /snapshots`) */
+  /** An available snapshot or backup of the same zone, in place of a template (see `GET /snapshots` and `GET /backups`) */
   snapshot_id?: string | undefined
   /** An available image of the same zone, in place of a template (see `GET /images`) */
   image_id?: string | undefined
@@ -1902,7 +1963,9 @@ export interface RecoveryCodes {
 
 export interface RestoreRequest {
   /** Id of the snapshot */
-  snapshot_id: string
+  snapshot_id?: string | undefined
+  /** Id of the backup */
+  backup_id?: string | undefined
 }
 
 export interface Server {
@@ -1953,6 +2016,10 @@ export interface Server {
   labels: Record<string, string>
   /** Whether `DELETE` and a rebuild are refused */
   delete_protection: boolean
+  /** Whether it is backed up every day, which is billed beside its price */
+  backups_enabled: boolean
+  /** Hour of the day (UTC) in which its backup begins; null if it has none */
+  backup_window: number | null
   /** Price per month of 730 hours, in rubles with two decimals */
   price_month_rub: string
   /** Price per hour, in rubles with four decimals: 1/730 of the price per month */
@@ -1971,7 +2038,7 @@ export interface Server {
     /** Id of the operation; wait for it by this id */
     operation_id: string
     /** Type of the operation */
-    type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'reset_password' | 'restore' | 'snapshot' | 'delete'
+    type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'reset_password' | 'restore' | 'snapshot' | 'backup' | 'delete'
     /** Queued (`pending`), in progress (`running`) or finished: `succeeded`, `failed`, or `canceled` by a later request */
     status: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled'
     /** Estimated progress in percent; 100 once it has succeeded */
@@ -2002,7 +2069,7 @@ export interface ServerCreate {
   template_id?: string | undefined
   /** Slug of the template, such as `debian-12`, in place of `template_id` */
   template?: string | undefined
-  /** An available snapshot of the same zone, in place of a template (see `GET /snapshots`) */
+  /** An available snapshot or backup of the same zone, in place of a template (see `GET /snapshots` and `GET /backups`) */
   snapshot_id?: string | undefined
   /** An available image of the same zone, in place of a template (see `GET /images`) */
   image_id?: string | undefined
@@ -2037,6 +2104,10 @@ export interface ServerCreate {
   start_on_create?: boolean | undefined
   /** Whether `DELETE` and a rebuild are refused until this is set to false. Default: false. */
   delete_protection?: boolean | undefined
+  /** Whether the server is backed up every day, at the price in the quote. The last seven backups are kept, and for a week after the server is deleted or its backups are turned off */
+  backups_enabled?: boolean | undefined
+  /** Hour of the day (UTC) in which a backup begins, or soon after if the host is busy. Default: an hour of the night */
+  backup_window?: number | undefined
   /** Cores of a custom plan; for the range see `GET /pricing/limits` */
   cpu?: number | undefined
   /** Memory in MB of a custom plan */
@@ -2062,7 +2133,7 @@ export interface ServerCreateCustom {
   template_id?: string | undefined
   /** Slug of the template, such as `debian-12`, in place of `template_id` */
   template?: string | undefined
-  /** An available snapshot of the same zone, in place of a template (see `GET /snapshots`) */
+  /** An available snapshot or backup of the same zone, in place of a template (see `GET /snapshots` and `GET /backups`) */
   snapshot_id?: string | undefined
   /** An available image of the same zone, in place of a template (see `GET /images`) */
   image_id?: string | undefined
@@ -2097,6 +2168,10 @@ export interface ServerCreateCustom {
   start_on_create?: boolean | undefined
   /** Whether `DELETE` and a rebuild are refused until this is set to false. Default: false. */
   delete_protection?: boolean | undefined
+  /** Whether the server is backed up every day, at the price in the quote. The last seven backups are kept, and for a week after the server is deleted or its backups are turned off */
+  backups_enabled?: boolean | undefined
+  /** Hour of the day (UTC) in which a backup begins, or soon after if the host is busy. Default: an hour of the night */
+  backup_window?: number | undefined
 }
 
 export interface ServerCreatePreset {
@@ -2114,7 +2189,7 @@ export interface ServerCreatePreset {
   template_id?: string | undefined
   /** Slug of the template, such as `debian-12`, in place of `template_id` */
   template?: string | undefined
-  /** An available snapshot of the same zone, in place of a template (see `GET /snapshots`) */
+  /** An available snapshot or backup of the same zone, in place of a template (see `GET /snapshots` and `GET /backups`) */
   snapshot_id?: string | undefined
   /** An available image of the same zone, in place of a template (see `GET /images`) */
   image_id?: string | undefined
@@ -2149,6 +2224,10 @@ export interface ServerCreatePreset {
   start_on_create?: boolean | undefined
   /** Whether `DELETE` and a rebuild are refused until this is set to false. Default: false. */
   delete_protection?: boolean | undefined
+  /** Whether the server is backed up every day, at the price in the quote. The last seven backups are kept, and for a week after the server is deleted or its backups are turned off */
+  backups_enabled?: boolean | undefined
+  /** Hour of the day (UTC) in which a backup begins, or soon after if the host is busy. Default: an hour of the night */
+  backup_window?: number | undefined
 }
 
 export interface ServerDetails {
@@ -2199,6 +2278,10 @@ export interface ServerDetails {
   labels: Record<string, string>
   /** Whether `DELETE` and a rebuild are refused */
   delete_protection: boolean
+  /** Whether it is backed up every day, which is billed beside its price */
+  backups_enabled: boolean
+  /** Hour of the day (UTC) in which its backup begins; null if it has none */
+  backup_window: number | null
   /** Price per month of 730 hours, in rubles with two decimals */
   price_month_rub: string
   /** Price per hour, in rubles with four decimals: 1/730 of the price per month */
@@ -2243,7 +2326,7 @@ export interface ServerDetails {
     /** Id of the operation; wait for it by this id */
     operation_id: string
     /** Type of the operation */
-    type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'reset_password' | 'restore' | 'snapshot' | 'delete'
+    type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'reset_password' | 'restore' | 'snapshot' | 'backup' | 'delete'
     /** Queued (`pending`), in progress (`running`) or finished: `succeeded`, `failed`, or `canceled` by a later request */
     status: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled'
     /** Estimated progress in percent; 100 once it has succeeded */
@@ -2479,6 +2562,10 @@ export interface ServerUpdate {
   project_id?: string | undefined
   /** Whether `DELETE` and a rebuild are refused */
   delete_protection?: boolean | undefined
+  /** Whether the server is backed up every day, at the price in the quote. The last seven backups are kept, and for a week after the server is deleted or its backups are turned off */
+  backups_enabled?: boolean | undefined
+  /** Hour of the day (UTC) in which a backup begins, or soon after if the host is busy. Default: an hour of the night */
+  backup_window?: number | undefined
   /** Whether the size is a preset or chosen freely */
   plan_type?: 'custom' | 'preset' | undefined
   /** Cores of a custom plan; for the range see `GET /pricing/limits` */
@@ -2504,6 +2591,10 @@ export interface ServerUpdateCustom {
   project_id?: string | undefined
   /** Whether `DELETE` and a rebuild are refused */
   delete_protection?: boolean | undefined
+  /** Whether the server is backed up every day, at the price in the quote. The last seven backups are kept, and for a week after the server is deleted or its backups are turned off */
+  backups_enabled?: boolean | undefined
+  /** Hour of the day (UTC) in which a backup begins, or soon after if the host is busy. Default: an hour of the night */
+  backup_window?: number | undefined
   /** Whether the size is a preset or chosen freely */
   plan_type?: 'custom' | undefined
   /** Cores of a custom plan; for the range see `GET /pricing/limits` */
@@ -2525,6 +2616,10 @@ export interface ServerUpdatePreset {
   project_id?: string | undefined
   /** Whether `DELETE` and a rebuild are refused */
   delete_protection?: boolean | undefined
+  /** Whether the server is backed up every day, at the price in the quote. The last seven backups are kept, and for a week after the server is deleted or its backups are turned off */
+  backups_enabled?: boolean | undefined
+  /** Hour of the day (UTC) in which a backup begins, or soon after if the host is busy. Default: an hour of the night */
+  backup_window?: number | undefined
   /** Whether the size is a preset or chosen freely */
   plan_type?: 'preset' | undefined
   /** Id of a preset: a size on offer, in every zone */
@@ -2542,6 +2637,10 @@ export interface ServerUpdatePresetSlug {
   project_id?: string | undefined
   /** Whether `DELETE` and a rebuild are refused */
   delete_protection?: boolean | undefined
+  /** Whether the server is backed up every day, at the price in the quote. The last seven backups are kept, and for a week after the server is deleted or its backups are turned off */
+  backups_enabled?: boolean | undefined
+  /** Hour of the day (UTC) in which a backup begins, or soon after if the host is busy. Default: an hour of the night */
+  backup_window?: number | undefined
   /** Whether the size is a preset or chosen freely */
   plan_type?: 'preset' | undefined
   /** Slug of the preset, such as `nano`, in place of `preset_id` */
@@ -2657,26 +2756,30 @@ export interface Snapshot {
   server_id: string
   /** A name of your choice, 1 to 100 characters, at least one of them visible and none of them a control, zero-width or direction character; need not be unique */
   name: string
-  /** `available`: can be restored; `error`: it could not be made, and costs nothing */
+  /** `available`: can be restored; `error`: it could not be made, or was found damaged, and costs nothing */
   status: 'creating' | 'available' | 'error'
   /** The operation that makes it, of its server; null once it has ended */
   operation_id: string | null
-  /** Size of the copy in GB, rounded up, which is billed; null until it is available */
+  /** Size of the copy in GB, rounded up, which is billed if it is a snapshot; null until it is available */
   size_gb: number | null
   /** Size of the copied disk in GB: the least that a server from it needs */
   disk_gb: number
   /** `filesystem`: the file systems were complete; `crash`: the copy is like a disk after a loss of power, which file systems and databases repair at the next start. Null until it is available */
   consistency: 'filesystem' | 'crash' | null
+  /** When the service last found the copy intact, which it looks for every week; null: not yet */
+  verified_at: string | null
+  /** How: `hash`, every byte is as it was made; `boot`, its system started as well. Null if `verified_at` is */
+  verified_by: 'hash' | 'boot' | null
   /** Template of the copied system; null if its server was created from an image without one */
   template_id: string | null
   /** Name of a zone, as `GET /zones` lists them */
   zone_slug: string
-  /** Price per month of 730 hours, in rubles with two decimals */
-  price_month_rub: string
   /** When it was created (RFC 3339, UTC) */
   created_at: string
   /** When it was last changed, by a request or by the service */
   updated_at: string
+  /** Price per month of 730 hours, in rubles with two decimals */
+  price_month_rub: string
 }
 
 export interface SnapshotCreate {
@@ -2838,7 +2941,7 @@ export interface Transaction {
   /** Balance after this transaction, in rubles with two decimals */
   balance_after: string
   /** Type of the item that was charged for: a server, a public address, a snapshot or an image. More types will be added; show an unknown type by its name. It is null if the transaction is not a charge. */
-  item_type: 'server' | 'address' | 'snapshot' | 'volume' | 'image' | null
+  item_type: 'server' | 'address' | 'snapshot' | 'volume' | 'image' | 'backup' | null
   /** Id of the item: a `server_id`, an `address_id`, a `snapshot_id` or an `image_id`, by `item_type`. The item may be deleted by now. It is null if the transaction is not a charge. */
   item_id: string | null
   /** Most recent name of the server, snapshot or image, or the public address itself; null if the transaction is not a charge */
@@ -2893,7 +2996,7 @@ export interface Usage {
 
 export interface UsageItem {
   /** Type of the item that was charged for: a server, a public address, a snapshot or an image. More types will be added; show an unknown type by its name. */
-  item_type: 'server' | 'address' | 'snapshot' | 'volume' | 'image'
+  item_type: 'server' | 'address' | 'snapshot' | 'volume' | 'image' | 'backup'
   /** Id of the item: a `server_id`, an `address_id`, a `snapshot_id` or an `image_id`, by `item_type`. The item may be deleted by now. */
   item_id: string
   /** Most recent name of the server, snapshot or image, or the public address itself */
@@ -3003,7 +3106,7 @@ export interface Webhook {
   /** Address that events are posted to */
   url: string
   /** Events to send; "*" is all */
-  event_types: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted'>
+  event_types: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted' | 'backup.created' | 'backup.verified' | 'backup.failed' | 'backup.deleted'>
   /** Whether events are sent */
   is_enabled: boolean
   /** Why the service disabled it: `failing` for a day, `gone` (the endpoint replied 410), or `unverified` (no challenge was answered within a day); null if it did not */
@@ -3019,7 +3122,7 @@ export interface WebhookCreate {
   /** Address that events are posted to */
   url: string
   /** Events to send; "*" is all */
-  event_types: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted'>
+  event_types: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted' | 'backup.created' | 'backup.verified' | 'backup.failed' | 'backup.deleted'>
   /** Whether events are sent. Default: true. */
   is_enabled?: boolean | undefined
 }
@@ -3042,7 +3145,7 @@ export interface WebhookUpdate {
   /** Address that events are posted to */
   url?: string | undefined
   /** Events to send; "*" is all */
-  event_types?: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted'> | undefined
+  event_types?: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted' | 'backup.created' | 'backup.verified' | 'backup.failed' | 'backup.deleted'> | undefined
   /** Disabling ends pending deliveries as failed; enabling starts with new events, and sends a challenge unless the webhook is verified */
   is_enabled?: boolean | undefined
 }
@@ -3070,7 +3173,7 @@ export interface Zone {
   /** Kind of its servers: a `container` shares the kernel of its host, a `virtual_machine` has its own */
   server_type: 'virtual_machine' | 'container'
   /** Features of its servers; using any other returns 409 `not_supported` */
-  features: Array<'public_ipv4' | 'public_ipv6' | 'published_ports' | 'private_networks' | 'firewalls' | 'console' | 'snapshots' | 'images' | 'reset_password' | 'volumes'>
+  features: Array<'public_ipv4' | 'public_ipv6' | 'published_ports' | 'private_networks' | 'firewalls' | 'console' | 'snapshots' | 'backups' | 'images' | 'reset_password' | 'volumes'>
   /** Price of a GB of a volume per month of 730 hours; null if the zone has no volumes */
   volume_gb_month_rub: string | null
   /** Whether a server can be created here now */
@@ -3856,14 +3959,28 @@ export interface Routes {
     } | undefined
     reply: SnapshotList
   }
-  /** Return the disk of a server to a snapshot */
+  /** Return the disk of a server to a snapshot or a backup */
   'POST /servers/{server_id}/restore': {
     path: {
       /** Id of the server, a UUID */
       server_id: string
     }
-    body: RestoreRequest
+    body?: RestoreRequest | undefined
     reply: Operation
+  }
+  /** List the backups of a server */
+  'GET /servers/{server_id}/backups': {
+    path: {
+      /** Id of the server, a UUID */
+      server_id: string
+    }
+    query?: {
+      /** Number of items per page; a number above the maximum is refused with 422 */
+      limit?: number | undefined
+      /** Number of items to skip, for pages other than the first; the `Link` header has the address of each page */
+      offset?: number | undefined
+    } | undefined
+    reply: BackupList
   }
   /** Set a new password on a running server */
   'POST /servers/{server_id}/reset_password': {
@@ -4166,6 +4283,43 @@ export interface Routes {
     }
     reply: undefined
   }
+  /** List backups */
+  'GET /backups': {
+    query?: {
+      /** Number of items per page; a number above the maximum is refused with 422 */
+      limit?: number | undefined
+      /** Number of items to skip, for pages other than the first; the `Link` header has the address of each page */
+      offset?: number | undefined
+      /** Only the backups of this server, which may be deleted by now */
+      server_id?: string | undefined
+    } | undefined
+    reply: BackupList
+  }
+  /** Get a backup */
+  'GET /backups/{backup_id}': {
+    path: {
+      /** Id of the backup, a UUID */
+      backup_id: string
+    }
+    reply: Backup
+  }
+  /** Delete a backup */
+  'DELETE /backups/{backup_id}': {
+    path: {
+      /** Id of the backup, a UUID */
+      backup_id: string
+    }
+    reply: undefined
+  }
+  /** Turn a backup into a snapshot */
+  'POST /backups/{backup_id}/snapshot': {
+    path: {
+      /** Id of the backup, a UUID */
+      backup_id: string
+    }
+    body?: BackupKeep | undefined
+    reply: Snapshot
+  }
   /** List images */
   'GET /images': {
     query?: {
@@ -4216,7 +4370,7 @@ export interface Routes {
       /** Queued (`pending`), in progress (`running`) or finished: `succeeded`, `failed`, or `canceled` by a later request */
       status?: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled' | undefined
       /** Type of the operation */
-      type?: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'restore' | 'snapshot' | 'reset_password' | 'delete' | 'attach_network' | 'detach_network' | 'import' | 'attach_volume' | 'detach_volume' | 'resize_volume' | 'delete_volume' | undefined
+      type?: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'restore' | 'snapshot' | 'backup' | 'reset_password' | 'delete' | 'attach_network' | 'detach_network' | 'import' | 'attach_volume' | 'detach_volume' | 'resize_volume' | 'delete_volume' | undefined
       /** Type of the resource that the operation is on */
       subject_type?: 'server' | 'network' | 'image' | 'volume' | undefined
       /** Id of the resource that the operation is on */
@@ -4502,6 +4656,8 @@ export type ErrorCode =
   | 'already_member'
   | 'authorization_pending'
   | 'backend_unavailable'
+  | 'backup_not_found'
+  | 'backup_not_ready'
   | 'bad_request'
   | 'capacity_unavailable'
   | 'delete_protected'

@@ -29,7 +29,7 @@ export function servers(settings: Settings, call: Call) {
     /** A change of plan needs a stopped server and is an operation: the `current_operation` of the reply. */
     update: (server_id: string, body: ServerUpdate, options?: CallOptions) =>
       call('PATCH /servers/{server_id}', { path: { server_id }, body }, options),
-    /** Deletes the server and its disk. */
+    /** Deletes the server and its disk; its backups stay for a week. */
     delete: (server_id: string, options?: CallOptions) =>
       call('DELETE /servers/{server_id}', { path: { server_id } }, options),
     /** Server details: how to log in, costs, allowed actions, and the objects that its ids refer to. */

@@ -95,6 +95,8 @@ export const CatalogFile = Type.Object({
       snapshot_gb_month_rub: Type.Optional(Amount),
       // The price of a GB of a volume (default: the price of a GB of disk).
       volume_gb_month_rub: Type.Optional(Amount),
+      // The price of backups, in percent of the server's (default: free).
+      backups_percent: Type.Optional(Type.Integer({ minimum: 0, maximum: 100 })),
       // The price of a TB sent beyond the traffic of a plan (default: free).
       traffic_tb_rub: Type.Optional(Amount),
       // Presets with a price of their own; the others cost as much as their parts.

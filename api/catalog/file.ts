@@ -275,6 +275,7 @@ function priceEntriesOf(file: CatalogFile): PriceEntry[] {
       ipv4: parseMoney(price.ipv4_month_rub ?? '0.00'),
       snapshotGb: parseMoney(price.snapshot_gb_month_rub ?? '0.00'),
       volumeGb: parseMoney(price.volume_gb_month_rub ?? price.disk_gb_month_rub),
+      backupsPercent: price.backups_percent ?? 0,
       trafficTb: parseMoney(price.traffic_tb_rub ?? '0.00'),
       presets: new Map(
         Object.entries(price.preset_month_rub ?? {}).map(([slug, amount]) => [slug, parseMoney(amount)]),

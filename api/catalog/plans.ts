@@ -20,9 +20,9 @@ export interface PlanRequest {
 
 /** A line of a plan's price. */
 export interface PriceItem {
-  code: 'cpu' | 'ram' | 'disk' | 'preset' | 'ipv4'
+  code: 'cpu' | 'ram' | 'disk' | 'preset' | 'ipv4' | 'backups'
   quantity: number
-  unit: 'core' | 'gb' | 'preset' | 'address'
+  unit: 'core' | 'gb' | 'preset' | 'address' | 'server'
   /** Units a month, for one and for all. */
   priceUnitMonth: number
   priceMonth: number
@@ -63,6 +63,11 @@ function partsOf(size: Size, prices: Prices): PriceItem[] {
 /** A public IPv4 address, which is billed beside the plan. */
 export function addressItem(price: number): PriceItem {
   return priceItem('ipv4', 'address', 1, 1, price)
+}
+
+/** Backups of a server, which are billed beside the plan. */
+export function backupsItem(price: number): PriceItem {
+  return priceItem('backups', 'server', 1, 1, price)
 }
 
 /** @param per the number of `amount` in the unit that has the price */

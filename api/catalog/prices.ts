@@ -12,6 +12,8 @@ export interface Prices {
   snapshotGb: number
   /** A GB of a volume. */
   volumeGb: number
+  /** Backups of a server, in percent of its price. */
+  backupsPercent: number
   /** A TB sent beyond the traffic of a plan. */
   trafficTb: number
   /** Prices of presets that have their own, by slug; the others cost the sum of their parts. */
@@ -119,17 +121,8 @@ function faultsOf(entry: PriceEntry, all: readonly PriceEntry[], presetSlugs: re
 }
 
 /** The amounts as a text, to compare them. */
-export function sumsOf({
-  cpu,
-  ramGb,
-  diskGb,
-  ipv4,
-  snapshotGb,
-  volumeGb,
-  trafficTb,
-  presets,
-}: Prices): string {
-  return JSON.stringify([cpu, ramGb, diskGb, ipv4, snapshotGb, volumeGb, trafficTb, [...presets].sort()])
+export function sumsOf({ presets, ...prices }: Prices): string {
+  return JSON.stringify([Object.entries(prices).sort(), [...presets].sort()])
 }
 
 function isSameDay(a: PriceEntry, b: PriceEntry): boolean {

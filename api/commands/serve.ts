@@ -183,6 +183,7 @@ async function startWorkers(app: App, config: Config, members: Members | null): 
   members?.inherit(app.webhooks.inherit)
   await app.engine.start({ isAlone })
   app.reconciler.start()
+  app.backups.start()
   app.sampler.start()
   app.billing.start()
   app.retention.start()

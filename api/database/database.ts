@@ -55,6 +55,7 @@ import * as accountNotes from './migrations/0045-account-notes.ts'
 import * as orderedServers from './migrations/0046-ordered-servers.ts'
 import * as serverSuspensions from './migrations/0047-server-suspensions.ts'
 import * as images from './migrations/0048-images.ts'
+import * as backups from './migrations/0049-backups.ts'
 import { PostgresConnection, Unchanged, Unreachable } from './postgres-connection.ts'
 import type { Schema } from './schema.ts'
 
@@ -115,6 +116,7 @@ export const migrations: Record<string, Migration> = {
   '0046-ordered-servers': orderedServers,
   '0047-server-suspensions': serverSuspensions,
   '0048-images': images,
+  '0049-backups': backups,
 }
 
 /**

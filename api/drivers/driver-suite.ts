@@ -67,6 +67,14 @@ export function driverSuite(name: string, makeWorld: () => Promise<DriverWorld>)
       })
       return state
     }
+    const verified = async (snapshotId: string) => {
+      let found = await world.driver.verifySnapshot(snapshotId)
+      await world.until('the snapshot is read', async () => {
+        if (found.state === 'reading') found = await world.driver.verifySnapshot(snapshotId)
+        return found.state !== 'reading'
+      })
+      return found.state
+    }
     const hasSnapshots = async () => (await world.driver.host()).features.includes('snapshots')
     const started = async (id: string) => {
       await made(id)
@@ -281,6 +289,8 @@ export function driverSuite(name: string, makeWorld: () => Promise<DriverWorld>)
       expect([...listed]).toEqual([['moment', { isReady: true, bytes: expect.any(Number) }]])
       expect([...(await world.driver.listSnapshots()).keys()]).toContain('moment')
       expect((await world.driver.list()).size).toBe(1)
+      expect(await verified('moment')).toBe('intact')
+      expect(await verified('nobody')).toBe('damaged')
 
       const image = { snapshotId: 'moment' }
       await made('copied', { image, diskGb: world.spec(id).diskGb + 1 })

@@ -20,6 +20,7 @@ export const features = [
   'firewalls',
   'console',
   'snapshots',
+  'backups',
   'images',
   'reset_password',
   'volumes',

@@ -75,6 +75,7 @@ export class ClosedDriver implements Driver {
   readonly importImage = this.#refuse
   readonly snapshot = this.#refuse
   readonly removeSnapshot = this.#refuse
+  readonly verifySnapshot = this.#refuse
   readonly listSnapshots = this.#refuse
   readonly inspect = this.#refuse
   readonly list = this.#refuse

@@ -23,6 +23,9 @@ export type SnapshotState =
   /** `message` is for operators. The copy is gone, and a call with the same id begins it anew. */
   | { state: 'failed'; code: 'disk_full' | 'failed'; message: string }
 
+/** `message` is for operators. A missing snapshot is damaged, too. */
+export type VerifyState = { state: 'reading' } | { state: 'intact' } | { state: 'damaged'; message: string }
+
 /** `message` of an unusable image is for its customer. */
 export type ImportState = SnapshotState | { state: 'failed'; code: 'unusable'; message: string }
 
@@ -47,6 +50,13 @@ export interface SnapshotDriver {
    * it keep working.
    */
   removeSnapshot(snapshotId: string): Promise<void>
+
+  /**
+   * Begins or continues to compare a ready snapshot with what was noted when it was made, and returns the state
+   * immediately; call again until `intact` or `damaged`.
+   * @throws DriverError unavailable, unsupported
+   */
+  verifySnapshot(snapshotId: string): Promise<VerifyState>
 
   /**
    * Lists all snapshots that are not removed, also unfinished ones.

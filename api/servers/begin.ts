@@ -1,7 +1,9 @@
+import { v7 as uuid } from 'uuid'
 import type { Queries } from '../database/database.ts'
-import { insertOperation } from '../operations/operations.ts'
+import { cancelActive, insertOperation } from '../operations/operations.ts'
 import type { OperationTable } from '../operations/tables.ts'
 import { dropSnapshot } from '../snapshots/snapshots.ts'
+import type { SnapshotTable } from '../snapshots/tables.ts'
 import { plans, type ServerOperation, type ServerOperations, serverSubject } from './operations.ts'
 import { type StatusOperation, statusDuring } from './states.ts'
 import { insertServer, updateServer } from './store.ts'
@@ -25,7 +27,8 @@ export async function begin<Type extends StatusOperation>(
   data: ServerOperations[Type],
   { now, runAt = now, change = {} }: { now: number; runAt?: number; change?: Partial<ServerTable> },
 ): Promise<Started> {
-  const whole = { status_reason: null, ...change, status: statusDuring[type], updated_at: now }
+  const free = await replaceBackup(tx, server, now)
+  const whole = { status_reason: null, ...change, ...free, status: statusDuring[type], updated_at: now }
   const operation = await write(tx, server, type, data, { now, runAt })
   await updateServer(tx, server, whole, operation)
   return { server: { ...server, ...whole }, operation }
@@ -48,16 +51,27 @@ export async function beginCreate(
   return operation && { server, operation }
 }
 
-/** Begins to make a snapshot of a server, whose row is locked and keeps its status. */
+/** Begins to copy the disk of a server, whose row is locked and keeps its status. */
 export async function beginCopy(
   tx: Queries,
   server: ServerTable,
-  snapshotId: string,
+  type: 'snapshot' | 'backup',
   now: number,
-): Promise<OperationTable> {
-  const operation = await write(tx, server, 'snapshot', { snapshot_id: snapshotId }, { now, runAt: now })
-  await updateServer(tx, server, { copying: snapshotId, updated_at: now })
-  return operation
+): Promise<Pick<SnapshotTable, 'snapshot_id' | 'operation_id'>> {
+  const snapshot_id = uuid()
+  const free = await replaceBackup(tx, server, now)
+  const { operation_id } = await write(tx, server, type, { snapshot_id }, { now, runAt: now })
+  const field = type === 'snapshot' ? 'copying' : 'backing_up'
+  await updateServer(tx, server, { ...free, [field]: snapshot_id, updated_at: now })
+  return { snapshot_id, operation_id }
+}
+
+/** Cancels the backup that is being made of a server: it is made again later, while customers' requests do not wait. */
+async function replaceBackup(tx: Queries, server: ServerTable, now: number): Promise<Partial<ServerTable>> {
+  if (server.backing_up === null) return {}
+  await cancelActive(tx, serverSubject(server.server_id), now)
+  await dropSnapshot(tx, server.backing_up, now)
+  return { backing_up: null }
 }
 
 /** Deletes the snapshot that is being made of a server, and whose operation is canceled. */

@@ -8,6 +8,7 @@ import type { Clock } from '../clock.ts'
 import type { Queries } from '../database/database.ts'
 import { requireProtectable } from '../firewalls/protection.ts'
 import { bodyIssue, invalid } from '../http/contract/problem.ts'
+import { changeBackups } from './backups.ts'
 import type { ServerUpdate } from './order-schema.ts'
 import { updateServer } from './store.ts'
 import type { ServerTable } from './tables.ts'
@@ -29,10 +30,10 @@ export function resizePlan(catalog: Catalog, server: ServerTable, request: Serve
 
 /** Changes everything but the plan. @throws ApiError validation_failed, firewall_limit_reached, not_supported */
 export async function updateMetadata(
-  { clock, capacity }: { clock: Clock; capacity: Capacity },
+  { clock, capacity, catalog }: { clock: Clock; capacity: Capacity; catalog: Catalog },
   tx: Queries,
   server: ServerTable,
-  { labels, delete_protection, project_id, name, description }: ServerUpdate,
+  { labels, delete_protection, project_id, name, description, ...backups }: ServerUpdate,
 ): Promise<ServerTable> {
   if (project_id !== undefined && project_id !== server.project_id) {
     // The account is locked first, because two moves in opposite directions would otherwise deadlock on the projects.
@@ -46,6 +47,7 @@ export async function updateMetadata(
     ...(project_id === undefined ? {} : { project_id }),
     ...(labels === undefined ? {} : { labels: JSON.stringify(labels) }),
     ...(delete_protection === undefined ? {} : { delete_protection: delete_protection ? 1 : 0 }),
+    ...(await changeBackups(tx, catalog, server, backups, clock.now())),
     updated_at: clock.now(),
   }
   await updateServer(tx, server, change)
@@ -58,8 +60,11 @@ export async function updateMetadata(
 }
 
 /** The increase of an account's hourly cost when one of its servers is billed at a price. */
-export function addedCost({ billed_since, price_hour }: ServerTable, priceHour: number): number {
-  return billed_since === null ? priceHour : priceHour - price_hour
+export function addedCost(
+  { billed_since, price_hour, backup_price_hour }: ServerTable,
+  priceHour: number,
+): number {
+  return billed_since === null ? priceHour + backup_price_hour : priceHour - price_hour
 }
 
 export function difference(to: Size, from: Size): Size {

@@ -24,6 +24,7 @@ const DESCRIBED = [
   'ssh_keys',
   'price_month',
   'price_hour',
+  'backup_hour',
   'delete_at',
   'ipv4',
   'ipv6',

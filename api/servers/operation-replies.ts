@@ -66,7 +66,7 @@ export function acceptedBefore({ db, clock }: { db: Database; clock: Clock }) {
 /** The operation that is in progress on a server. */
 export async function activeOn(
   db: Database,
-  server: Pick<ServerTable, 'server_id' | 'status' | 'copying'>,
+  server: Pick<ServerTable, 'server_id' | 'status' | 'copying' | 'backing_up'>,
 ): Promise<OperationTable | undefined> {
   return isBusy(server) ? findActive(db, serverSubject(server.server_id)) : undefined
 }

@@ -69,6 +69,7 @@ export interface ServerOperations {
   reset_password: PasswordData
   restore: RebuildData
   snapshot: SnapshotData
+  backup: SnapshotData
   delete: object
 }
 export type ServerOperation = keyof ServerOperations
@@ -88,6 +89,7 @@ export const plans: {
   reset_password: { first: () => 'set', deadlineMs: 5 * MINUTE },
   restore: { first: () => 'prepare', deadlineMs: 90 * MINUTE },
   snapshot: { first: () => 'copy', deadlineMs: 12 * 60 * MINUTE },
+  backup: { first: () => 'copy', deadlineMs: 12 * 60 * MINUTE },
   delete: { first: () => 'destroy', deadlineMs: 60 * MINUTE },
 }
 export const operationTypes = Object.keys(plans)

@@ -54,7 +54,8 @@ export const template = {
   template: Type.Optional(TemplateSlug),
   snapshot_id: Type.Optional({
     ...SnapshotId,
-    description: 'An available snapshot of the same zone, in place of a template (see `GET /snapshots`)',
+    description:
+      'An available snapshot or backup of the same zone, in place of a template (see `GET /snapshots` and `GET /backups`)',
   }),
   image_id: Type.Optional({
     ...ImageId,
@@ -92,6 +93,8 @@ const when = (condition: object, consequence: object) => ({ if: condition, then:
 const notBoth = (id: string, slug: string) => when(fields([slug]), without([id], slug))
 const either = (id: string, slug: string) =>
   when({ not: fields([slug]) }, { ...fields([id]), errorMessage: `is required, or ${slug} instead.` })
+/** Exactly one of two fields is required. */
+export const oneOfTwo = (one: string, other: string) => [notBoth(one, other), either(one, other)]
 const presetRules = [
   when(isPlan('preset'), either('preset_id', 'preset')),
   when(isPlan('preset'), without(SIZE, 'plan_type preset')),
@@ -119,6 +122,25 @@ const InProject = uuid(
   'Project to put it in. Default: the default project of the account',
   'GET /account/projects',
 )
+/** Whether a server has daily backups, and when. */
+const backups = {
+  backups_enabled: Type.Optional(
+    Type.Boolean({
+      description:
+        'Whether the server is backed up every day, at the price in the quote. The last seven backups are kept, and for a week after the server is deleted or its backups are turned off',
+    }),
+  ),
+  backup_window: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 23,
+      description:
+        'Hour of the day (UTC) in which a backup begins, or soon after if the host is busy. Default: an hour of the night',
+      examples: [3],
+    }),
+  ),
+}
+
 const order = {
   zone_slug: ZoneSlug,
   plan_type: PlanType,
@@ -175,6 +197,7 @@ const order = {
       description: 'Whether `DELETE` and a rebuild are refused until this is set to false',
     }),
   ),
+  ...backups,
 }
 
 const orderExample = {
@@ -251,6 +274,7 @@ const metadata = {
   delete_protection: Type.Optional(
     Type.Boolean({ description: 'Whether `DELETE` and a rebuild are refused' }),
   ),
+  ...backups,
 }
 const updateExample = { name: 'web-2', labels: { env: 'test' } }
 const { preset_id: _id, preset: _slug, ...optionalSize } = plan

@@ -18,8 +18,8 @@ export function allServers(db: Queries) {
 }
 
 /**
- * Items that may be billed, including deleted ones: servers, and public addresses, snapshots and volumes in the project
- * of their server.
+ * Items that may be billed, including deleted ones: servers and their backups, and public addresses, snapshots and
+ * volumes in the project of their server.
  */
 export function billedItems(db: Queries) {
   const projects = (within: Queries) => within.selectFrom('servers').select(['server_id', 'project_id'])
@@ -27,8 +27,22 @@ export function billedItems(db: Queries) {
     .selectFrom('servers')
     .select(['server_id as item_id', 'name', 'project_id', isGone.as('is_gone')])
     .unionAll(billedAddresses(db, projects))
+    .unionAll(billedBackups(db))
     .unionAll(billedSnapshots(db, (within) => projects(within).where('deleted_at', 'is', null)))
     .unionAll(billedVolumes(db, projects))
+}
+
+/** The backups of servers, which are one item for each server. */
+function billedBackups(db: Queries) {
+  return db
+    .selectFrom('servers')
+    .select(({ ref }) => [
+      ref('backup_item').$notNull().as('item_id'),
+      'name',
+      'project_id',
+      isGone.as('is_gone'),
+    ])
+    .where('backup_item', 'is not', null)
 }
 
 /** A server as rates and meters know it. */

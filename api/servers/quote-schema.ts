@@ -16,12 +16,12 @@ export const Quote = Type.Object(
     ...traffic,
     items: Type.Array(
       Type.Object({
-        code: Type.Enum(['cpu', 'ram', 'disk', 'preset', 'ipv4'], {
+        code: Type.Enum(['cpu', 'ram', 'disk', 'preset', 'ipv4', 'backups'], {
           description: 'Part of the plan that the price is for',
           examples: ['preset'],
         }),
         quantity: Type.Number({ description: 'Number of units', examples: [1] }),
-        unit: Type.Enum(['core', 'gb', 'preset', 'address'], {
+        unit: Type.Enum(['core', 'gb', 'preset', 'address', 'server'], {
           description: 'The unit',
           examples: ['preset'],
         }),

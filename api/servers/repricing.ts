@@ -1,13 +1,12 @@
 import { repriceAddresses } from '../addresses/taking.ts'
-import { changeRate } from '../billing/rates.ts'
 import { type Catalog, findZone } from '../catalog/file.ts'
 import { type Plan, resolvePlan } from '../catalog/plans.ts'
 import type { PriceEntry } from '../catalog/prices.ts'
 import { changeEach, type Database, type Queries } from '../database/database.ts'
 import { repriceSnapshots } from '../snapshots/billing.ts'
 import { repriceVolumes } from '../volumes/repricing.ts'
+import { backupPriceIf, billServer } from './backup-pricing.ts'
 import { planColumns } from './plan-columns.ts'
-import { billedServer } from './queries.ts'
 import { isFree } from './states.ts'
 import { lockServer, pricedBefore, updateServer } from './store.ts'
 import type { ServerTable } from './tables.ts'
@@ -48,10 +47,15 @@ async function moveToPrice(
   const plan = resolvePlan(catalog, request, { zoneSlug, cpuType, at: from })
   // A size that is no longer on offer keeps its price.
   const isSame = !Array.isArray(plan) && sizes.every((part) => plan.size[part] === server[part])
-  const price = Array.isArray(plan) || !isSame ? null : { ...planColumns(plan), ...noSlower(server, plan) }
+  const price = Array.isArray(plan) || !isSame ? null : priceColumns(catalog, server, plan, from)
   await updateServer(tx, server, { ...price, priced_at: from })
   const isBilled = server.billed_since !== null && !isFree(server.status)
-  if (isBilled && price) await changeRate(tx, billedServer(server), price, at)
+  if (isBilled && price) await billServer(tx, { ...server, ...price }, true, at)
+}
+
+function priceColumns(catalog: Catalog, server: ServerTable, plan: Plan, from: number) {
+  const backups = backupPriceIf(catalog, server, plan.priceMonth, from)
+  return { ...planColumns(plan), ...noSlower(server, plan), ...backups }
 }
 
 /** A change of prices never reduces the bandwidth of an existing server; null: unlimited. */

@@ -123,6 +123,13 @@ const server = {
     description: 'Whether `DELETE` and a rebuild are refused',
     examples: [false],
   }),
+  backups_enabled: Type.Boolean({
+    description: 'Whether it is backed up every day, which is billed beside its price',
+    examples: [true],
+  }),
+  backup_window: nullable(Type.Integer({ examples: [3] }), {
+    description: 'Hour of the day (UTC) in which its backup begins; null if it has none',
+  }),
   price_month_rub: MonthPrice,
   price_hour_rub: HourPrice,
   ssh: Type.Object(ssh, { description: 'Address, port and user for SSH' }),

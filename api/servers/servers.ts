@@ -1,7 +1,6 @@
 import { lockAccount } from '../accounts/accounts.ts'
 import { refuseHeld } from '../accounts/status.ts'
 import { requireGrace } from '../billing/ledger.ts'
-import { changeRate } from '../billing/rates.ts'
 import type { Capacity } from '../catalog/capacity.ts'
 import type { Catalog } from '../catalog/file.ts'
 import type { Clock } from '../clock.ts'
@@ -14,6 +13,7 @@ import type { Engine } from '../operations/engine.ts'
 import { cancelActive, findActive } from '../operations/operations.ts'
 import { dataOf } from '../operations/procedure.ts'
 import type { OperationTable } from '../operations/tables.ts'
+import { billServer } from './backup-pricing.ts'
 import { begin, endCopy, type Started } from './begin.ts'
 import { bootTime } from './billing-start.ts'
 import { addedCost, difference, resizePlan, updateMetadata } from './changes.ts'
@@ -22,7 +22,6 @@ import { beginDelete } from './deletion.ts'
 import { guard, requireUnprotected } from './guard.ts'
 import { type BootData, dataIf, serverSubject } from './operations.ts'
 import type { ServerUpdate } from './order-schema.ts'
-import { billedServer } from './queries.ts'
 import { release, reserveQuota } from './reservation.ts'
 import { type StopRequest, serverProblems } from './schema.ts'
 import { turnsOn } from './states.ts'
@@ -103,6 +102,7 @@ export class Servers {
     const { plan_type, preset_id, preset, cpu, ram_mb, disk_gb, ...metadata } = request
     const isResize = [plan_type, preset_id, preset, cpu, ram_mb, disk_gb].some((value) => value !== undefined)
     if (isResize) await capacity.refresh()
+    if (metadata.backups_enabled) await capacity.require(before, 'backups')
     const result = await capacity.reserving(db, async (tx, reserve) => {
       const server = await this.#lock(tx, before.server_id)
       check(server, await findActive(tx, serverSubject(before.server_id)))
@@ -165,8 +165,8 @@ export class Servers {
     // Operations that turn a machine on keep a BootData; the data of others has none of its fields.
     const bootedAt = active ? bootTime(dataOf<BootData>(active)) : null
     if (server.billed_since === null && bootedAt === null) return
-    if (server.billed_since === null) await changeRate(tx, billedServer(server), server, bootedAt ?? 0)
-    await changeRate(tx, billedServer(server), null, this.#options.clock.now())
+    if (server.billed_since === null) await billServer(tx, server, true, bootedAt ?? 0)
+    await billServer(tx, server, false, this.#options.clock.now())
   }
 
   /** Counts servers by status and zone, for the operator. */

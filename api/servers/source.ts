@@ -49,7 +49,9 @@ export async function readSource(
   }
   const [noun, field] =
     image_id === undefined ? (['snapshot', 'snapshot_id'] as const) : (['image', 'image_id'] as const)
-  const row = await findSnapshot(db, accountId, id, noun)
+  const row =
+    (await findSnapshot(db, accountId, id, noun)) ??
+    (snapshot_id === undefined ? undefined : await findSnapshot(db, accountId, snapshot_id, 'backup'))
   const fault = (message: string) => ({ source: undefined, issue: bodyIssue(field, 'not_found', message) })
   if (row?.status !== 'available') return fault(`No available ${noun}: ${id}.`)
   if (row.pool !== place.pool)

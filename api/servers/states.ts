@@ -32,8 +32,8 @@ export const transient = {
   deleting: 'delete',
 } as const satisfies Partial<Record<ServerStatus, StatusOperation>>
 
-/** An operation that has a status of its own: all but a snapshot. */
-export type StatusOperation = Exclude<ServerOperation, 'snapshot'>
+/** An operation that has a status of its own: all but copies of the disk. */
+export type StatusOperation = Exclude<ServerOperation, 'snapshot' | 'backup'>
 
 /** True if an operation is active on the server, and its status shows it: both are written together. */
 export function isTransient(status: ServerStatus): boolean {
@@ -41,8 +41,12 @@ export function isTransient(status: ServerStatus): boolean {
 }
 
 /** True if an operation is active on the server. */
-export function isBusy({ status, copying }: Pick<ServerTable, 'status' | 'copying'>): boolean {
-  return copying !== null || isTransient(status)
+export function isBusy({
+  status,
+  copying,
+  backing_up,
+}: Pick<ServerTable, 'status' | 'copying' | 'backing_up'>): boolean {
+  return copying !== null || backing_up !== null || isTransient(status)
 }
 
 /** The status of a server while an operation of this type is carried out. */

@@ -186,6 +186,16 @@ export async function poolsOfRunning(db: Queries): Promise<string[]> {
   return rows.map(({ pool }) => pool)
 }
 
+/** Sets the time of a server's next backup, if it has backups. */
+export async function postponeBackup(db: Queries, serverId: string, until: number): Promise<void> {
+  await db
+    .updateTable('servers')
+    .set({ backup_due_at: until })
+    .where('server_id', '=', serverId)
+    .where('backup_due_at', 'is not', null)
+    .execute()
+}
+
 /** Servers of a pool whose machines should be off. */
 export function listOff(db: Queries, pool: string) {
   return alive(db)
@@ -244,7 +254,7 @@ export function orderedSums(db: Queries, accountId: string) {
       .where('account_id', '=', accountId)
       .select((eb) => [
         eb.fn
-          .sum<string | number | null>('price_hour')
+          .sum<string | number | null>(sql<number>`price_hour + backup_price_hour`)
           .filterWhere((unbilled) =>
             unbilled.or([
               unbilled('billed_since', 'is', null).and('status', 'in', becomingBilledIn),

@@ -1,6 +1,5 @@
 import { findAccount } from '../accounts/accounts.ts'
 import { balanceOf } from '../billing/ledger.ts'
-import { changeRate } from '../billing/rates.ts'
 import type { Clock } from '../clock.ts'
 import { type Database, inTransaction, type Queries } from '../database/database.ts'
 import { found } from '../http/contract/problem.ts'
@@ -8,10 +7,10 @@ import type { Remember } from '../http/contract/route.ts'
 import type { Engine } from '../operations/engine.ts'
 import { snapshotsOfClosed } from '../snapshots/queries.ts'
 import { dropSnapshot } from '../snapshots/snapshots.ts'
+import { billServer } from './backup-pricing.ts'
 import { begin } from './begin.ts'
 import { missingToResume } from './commitment.ts'
 import { beginDelete } from './deletion.ts'
-import { billedServer } from './queries.ts'
 import { serverProblems } from './schema.ts'
 import { HELD, isOff, SUSPENDED, suspendable } from './states.ts'
 import {
@@ -141,7 +140,7 @@ export async function becomeSuspended(
     started_at: null,
     updated_at: now,
   })
-  if (server.billed_since !== null) await changeRate(tx, billedServer(server), null, now)
+  if (server.billed_since !== null) await billServer(tx, server, false, now)
 }
 
 async function reasonToSuspend(
@@ -203,5 +202,5 @@ async function resume(
   if (server.suspended_from === 'running') await begin(tx, server, 'start', {}, { now, change })
   else await updateServer(tx, server, { ...change, status: 'stopped', updated_at: now })
   // A server that was free, such as one whose create failed, stays so.
-  if (server.billed_since !== null) await changeRate(tx, billedServer(server), server, now)
+  if (server.billed_since !== null) await billServer(tx, server, true, now)
 }

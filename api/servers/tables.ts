@@ -76,6 +76,17 @@ export interface ServerTable {
   has_disk: number
   /** The snapshot that is being made of its disk, by an operation that leaves the status as it is. */
   copying: string | null
+  /** The backup that is being made of its disk. Any other operation takes its place. */
+  backing_up: string | null
+  /** The hour of the day (UTC) in which it is backed up; null: backups are off. */
+  backup_hour: number | null
+  /** The time from which its next backup is due; null: never. */
+  backup_due_at: number | null
+  /** The item that its backups are billed as; null: they were never turned on. */
+  backup_item: string | null
+  /** The price of its backups; 0 if they are off. */
+  backup_price_month: number
+  backup_price_hour: number
   /** The snapshot or image that its disk is created from; null: from its template. */
   snapshot_id: string | null
   /** The instance that its guest was set up for (MachineSpec.instanceId); null: the server's id. */

@@ -41,6 +41,8 @@ export const LISTED = [
   'zone_slug',
   'status',
   'copying',
+  'backing_up',
+  'backup_hour',
   'status_reason',
   'suspension_reason',
   'plan_type',
@@ -126,6 +128,8 @@ export function serverData(
     networks: membershipsOf(row).map(({ network_id, ipv4 }) => ({ network_id, ipv4 })),
     labels,
     delete_protection: row.delete_protection === 1,
+    backups_enabled: row.backup_hour !== null,
+    backup_window: row.backup_hour,
     price_month_rub: formatMoney(row.price_month),
     price_hour_rub: formatMoney(row.price_hour, 4),
     current_operation: active

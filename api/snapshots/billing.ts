@@ -45,6 +45,7 @@ export async function repriceSnapshots(
     .select(['snapshot_id', 'bytes'])
     .where('deleted_at', 'is', null)
     .where('status', '=', 'available')
+    .where('item_type', '<>', 'backup')
     .where('zone_slug', '=', zone_slug)
     .where('priced_at', '<', from)
     .limit(SOME)

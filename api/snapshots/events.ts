@@ -1,20 +1,37 @@
 import type { Queries } from '../database/database.ts'
 import { record } from '../events/outbox.ts'
 import type { SnapshotTable } from './tables.ts'
-import { imageView, snapshotView } from './view.ts'
+import { backupView, imageView, snapshotView } from './view.ts'
 
 const types = {
-  snapshot: { created: 'snapshot.created', updated: 'snapshot.updated', deleted: 'snapshot.deleted' },
-  image: { created: 'image.created', updated: 'image.updated', deleted: 'image.deleted' },
+  snapshot: {
+    created: 'snapshot.created',
+    updated: 'snapshot.updated',
+    failed: 'snapshot.updated',
+    deleted: 'snapshot.deleted',
+  },
+  image: {
+    created: 'image.created',
+    updated: 'image.updated',
+    failed: 'image.updated',
+    deleted: 'image.deleted',
+  },
+  backup: {
+    created: 'backup.created',
+    updated: 'backup.verified',
+    failed: 'backup.failed',
+    deleted: 'backup.deleted',
+  },
 } as const
+const views = { snapshot: snapshotView, image: imageView, backup: backupView }
 
-/** Records an event of a snapshot or an image. */
+/** Records an event of a snapshot, an image or a backup. */
 export function tell(
   tx: Queries,
-  what: 'created' | 'updated' | 'deleted',
+  what: 'created' | 'updated' | 'failed' | 'deleted',
   row: SnapshotTable,
   at: number,
 ): Promise<void> {
-  const data = row.item_type === 'image' ? imageView(row) : snapshotView(row)
+  const data = views[row.item_type](row)
   return record(tx, [{ accountId: row.account_id, type: types[row.item_type][what], data, at }])
 }

@@ -1,4 +1,5 @@
 import { feature } from '../feature.ts'
+import { backupRoutes } from './backup-routes.ts'
 import { forgetSnapshots } from './billing.ts'
 import { imageRoutes } from './image-routes.ts'
 import { type ImagesOptions, imageQuota } from './images.ts'
@@ -12,6 +13,10 @@ const events = {
   'image.created': 'servers:read',
   'image.updated': 'servers:read',
   'image.deleted': 'servers:read',
+  'backup.created': 'servers:read',
+  'backup.verified': 'servers:read',
+  'backup.failed': 'servers:read',
+  'backup.deleted': 'servers:read',
 } as const
 
 declare module '../events/types.ts' {
@@ -21,9 +26,10 @@ declare module '../events/types.ts' {
 export const snapshots = feature({
   tags: {
     Snapshots: "Copies of servers' disks, to restore them or to create servers from.",
+    Backups: 'Daily copies of the disks of servers whose backups are on.',
     Images: 'Images of your own, to create servers from.',
   },
-  routes: (parts: ImagesOptions) => [...snapshotRoutes(parts), ...imageRoutes(parts)],
+  routes: (parts: ImagesOptions) => [...snapshotRoutes(parts), ...backupRoutes(parts), ...imageRoutes(parts)],
   events,
   quotas: [snapshotQuota, imageQuota],
   cleaning: () => ({ old: { snapshots: { days: 30, delete: forgetSnapshots } } }),

@@ -28,13 +28,18 @@ export function snapshotsOfClosed(db: Queries, moment: number) {
 
 const SOME = 200
 
-/** Snapshots of a pool of which something may be left on its host: deleted ones, and failed ones. */
+/** Snapshots of a pool of which something may be left on its host: deleted ones, and those that could not be made. */
 export function undiscardedSnapshots(db: Queries, pool: string) {
   return db
     .selectFrom('snapshots')
     .select(['snapshot_id', 'updated_at'])
     .where('discarded', '=', 0)
     .where('pool', '=', pool)
-    .where((eb) => eb.or([eb('deleted_at', 'is not', null), eb('status', '=', 'error')]))
+    .where((eb) =>
+      eb.or([
+        eb('deleted_at', 'is not', null),
+        eb.and([eb('status', '=', 'error'), eb('bytes', 'is', null)]),
+      ]),
+    )
     .execute()
 }

@@ -1,6 +1,14 @@
 import Type, { type Static } from 'typebox'
 import { TemplateId, ZoneSlug } from '../catalog/schema.ts'
-import { CreatedAt, MonthPrice, nullable, UpdatedAt, uuid, visibleName } from '../http/contract/fields.ts'
+import {
+  CreatedAt,
+  MonthPrice,
+  nullable,
+  timestamp,
+  UpdatedAt,
+  uuid,
+  visibleName,
+} from '../http/contract/fields.ts'
 import { pagingQuery } from '../http/contract/paging.ts'
 import { defineProblems } from '../http/contract/problem.ts'
 import { OperationId } from '../operations/schema.ts'
@@ -8,6 +16,8 @@ import { OperationId } from '../operations/schema.ts'
 export const snapshotProblems = defineProblems({
   snapshot_not_found: { status: 404, title: 'No such snapshot' },
   snapshot_in_use: { status: 409, title: 'A server is being created from the snapshot' },
+  backup_not_found: { status: 404, title: 'No such backup' },
+  backup_not_ready: { status: 409, title: 'The backup is still being made' },
 })
 
 const SNAPSHOT = '01a1fb45-1af0-7d25-8c3e-4b5a69788796'
@@ -15,41 +25,87 @@ const SERVER = '01a1fb45-1ac2-75b7-a056-9ee82769d403'
 export const SnapshotId = uuid(SNAPSHOT, 'Id of the snapshot', 'GET /snapshots')
 export const SnapshotName = visibleName(100, 'before the upgrade')
 
+/** The fields of a copy of a disk. */
+const copy = {
+  server_id: uuid(SERVER, 'The server whose disk was copied, which may be deleted by now'),
+  name: SnapshotName,
+  status: Type.Enum(['creating', 'available', 'error'], {
+    description:
+      '`available`: can be restored; `error`: it could not be made, or was found damaged, and costs nothing',
+    examples: ['available'],
+  }),
+  operation_id: nullable(OperationId, {
+    description: 'The operation that makes it, of its server; null once it has ended',
+    examples: [null],
+  }),
+  size_gb: nullable(Type.Integer({ examples: [2] }), {
+    description:
+      'Size of the copy in GB, rounded up, which is billed if it is a snapshot; null until it is available',
+  }),
+  disk_gb: Type.Integer({
+    description: 'Size of the copied disk in GB: the least that a server from it needs',
+    examples: [20],
+  }),
+  consistency: nullable(Type.Enum(['filesystem', 'crash'], { examples: ['filesystem'] }), {
+    description:
+      '`filesystem`: the file systems were complete; `crash`: the copy is like a disk after a loss of power, which file systems and databases repair at the next start. Null until it is available',
+  }),
+  verified_at: nullable(timestamp('When it was verified', '2026-11-21T10:00:00.000Z'), {
+    description: 'When the service last found the copy intact, which it looks for every week; null: not yet',
+  }),
+  verified_by: nullable(Type.Enum(['hash', 'boot'], { examples: ['hash'] }), {
+    description:
+      'How: `hash`, every byte is as it was made; `boot`, its system started as well. Null if `verified_at` is',
+  }),
+  template_id: nullable(TemplateId, {
+    description: 'Template of the copied system; null if its server was created from an image without one',
+  }),
+  zone_slug: ZoneSlug,
+  created_at: CreatedAt,
+  updated_at: UpdatedAt,
+}
+
 export const Snapshot = Type.Object(
-  {
-    snapshot_id: SnapshotId,
-    server_id: uuid(SERVER, 'The server whose disk was copied, which may be deleted by now'),
-    name: SnapshotName,
-    status: Type.Enum(['creating', 'available', 'error'], {
-      description: '`available`: can be restored; `error`: it could not be made, and costs nothing',
-      examples: ['available'],
-    }),
-    operation_id: nullable(OperationId, {
-      description: 'The operation that makes it, of its server; null once it has ended',
-      examples: [null],
-    }),
-    size_gb: nullable(Type.Integer({ examples: [2] }), {
-      description: 'Size of the copy in GB, rounded up, which is billed; null until it is available',
-    }),
-    disk_gb: Type.Integer({
-      description: 'Size of the copied disk in GB: the least that a server from it needs',
-      examples: [20],
-    }),
-    consistency: nullable(Type.Enum(['filesystem', 'crash'], { examples: ['filesystem'] }), {
-      description:
-        '`filesystem`: the file systems were complete; `crash`: the copy is like a disk after a loss of power, which file systems and databases repair at the next start. Null until it is available',
-    }),
-    template_id: nullable(TemplateId, {
-      description: 'Template of the copied system; null if its server was created from an image without one',
-    }),
-    zone_slug: ZoneSlug,
-    price_month_rub: MonthPrice,
-    created_at: CreatedAt,
-    updated_at: UpdatedAt,
-  },
+  { snapshot_id: SnapshotId, ...copy, price_month_rub: MonthPrice },
   { title: 'Snapshot', description: "A copy of a server's disk at one moment" },
 )
 export type Snapshot = Static<typeof Snapshot>
+
+const BACKUP = '01a1fb45-1b33-7c52-9d1e-5b6a79889706'
+export const BackupId = uuid(BACKUP, 'Id of the backup', 'GET /backups')
+
+export const Backup = Type.Object(
+  {
+    backup_id: BackupId,
+    ...copy,
+    expires_at: nullable(timestamp('When it will be deleted', '2026-12-01T02:00:00.000Z'), {
+      description:
+        'When it will be deleted, because its server was, or has no backups any more; null while newer backups decide',
+      examples: [null],
+    }),
+  },
+  { title: 'Backup', description: "A daily copy of a server's disk, included in the price of its backups" },
+)
+export type Backup = Static<typeof Backup>
+
+export const BackupKeep = Type.Object(
+  {
+    name: Type.Optional({
+      ...SnapshotName,
+      description: 'Name of the snapshot. Default: that of the backup',
+    }),
+  },
+  {
+    title: 'BackupKeep',
+    description: 'A backup to turn into a snapshot; the body can be omitted',
+    examples: [{ name: 'before the upgrade' }],
+  },
+)
+
+export const BackupQuery = Type.Object({
+  ...pagingQuery,
+  server_id: Type.Optional(uuid(SERVER, 'Only the backups of this server, which may be deleted by now')),
+})
 
 export const SnapshotUpdate = Type.Object(
   { name: Type.Optional(SnapshotName) },

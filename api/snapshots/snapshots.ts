@@ -16,10 +16,16 @@ import { snapshotProblems } from './schema.ts'
 import type { SnapshotTable } from './tables.ts'
 import { billedGb } from './view.ts'
 
-/** The rows of servers, each of which names the snapshot that is being made of its disk. */
+/** The snapshot and the backup that are being made of a server's disk. */
+interface Copied {
+  copying: string | null
+  backing_up: string | null
+}
+
+/** The rows of servers, each of which names the copy that is being made of its disk. */
 interface CopiedServers {
-  lock(tx: Queries, serverId: string): Promise<{ copying: string | null } | undefined>
-  update(tx: Queries, serverId: string, change: { copying: null; updated_at: number }): Promise<void>
+  lock(tx: Queries, serverId: string): Promise<Copied | undefined>
+  update(tx: Queries, serverId: string, change: Partial<Copied> & { updated_at: number }): Promise<void>
   subject(serverId: string): Subject
   /** True if a server is being created or restored from a snapshot, whose row is locked. */
   isUsing(tx: Queries, snapshotId: string): Promise<boolean>
@@ -32,9 +38,15 @@ export interface SnapshotsOptions {
   serverRows: CopiedServers
 }
 
-/** Newest first. @param serverId selects the snapshots of this server */
-export function listSnapshots(db: Queries, accountId: string, serverId: string | undefined, page: Page) {
-  const all = ofAccount(db, accountId)
+/** Newest first. @param serverId selects the snapshots, or backups, of this server */
+export function listSnapshots(
+  db: Queries,
+  accountId: string,
+  serverId: string | undefined,
+  page: Page,
+  type: 'snapshot' | 'backup' = 'snapshot',
+) {
+  const all = ofAccount(db, accountId, type)
   const own = serverId === undefined ? all : all.where('server_id', '=', serverId)
   return pageOf(own.selectAll().orderBy('snapshot_id', 'desc'), page)
 }
@@ -59,6 +71,14 @@ export const snapshotQuota: Quota = {
 
 /** The facts of a snapshot or an image that is made. */
 export type Copy = Omit<Extract<SnapshotState, { state: 'ready' }>, 'state'>
+
+/** A copy is verified this long after it was made: later than the night in which all are made, and within a day. */
+const FIRST_VERIFIED_MS = 8 * 3600_000
+
+/** The columns of a copy once it is made. */
+export function copyColumns({ bytes, diskGb, consistency }: Copy, now: number) {
+  return { bytes, disk_gb: diskGb, consistency, verify_due_at: now + FIRST_VERIFIED_MS }
+}
 
 /** A snapshot or an image that is about to be made. */
 type Begun = Pick<
@@ -109,11 +129,13 @@ export async function insertSnapshot(tx: Queries, begun: Begun, now: number): Pr
     project_id,
     bytes: null,
     consistency: null,
+    ...{ expires_at: null, verified_at: null, verified_by: null, verify_due_at: null },
     ...{ price_month: 0, price_hour: 0, priced_at: now },
     ...{ created_at: now, updated_at: now, deleted_at: null, discarded: 0 },
   }
   await tx.insertInto('snapshots').values(row).execute()
-  await tell(tx, 'created', row, now)
+  // A backup has its event once it is made.
+  if (row.item_type !== 'backup') await tell(tx, 'created', row, now)
   return row
 }
 
@@ -132,7 +154,7 @@ export async function finishSnapshot(
   const row = await lockSnapshot(tx, snapshotId)
   if (row?.status !== 'creating') return
   const price = made && snapshotPrice(catalog, row.zone_slug, billedGb(made.bytes), now)
-  const copy = made && { bytes: made.bytes, disk_gb: made.diskGb, consistency: made.consistency }
+  const copy = made && copyColumns(made, now)
   const status = made ? ('available' as const) : ('error' as const)
   const ended = { operation_id: null, status_reason: reason, updated_at: now }
   const change = { status, ...ended, ...copy, ...price, priced_at: now }
@@ -141,7 +163,7 @@ export async function finishSnapshot(
   await tell(tx, 'updated', { ...row, ...change }, now)
 }
 
-/** Deletes a snapshot or an image, whose row need not be locked: it ends its billing, and a later sweep removes it from its host. */
+/** Deletes a snapshot, image or backup, whose row need not be locked: it ends its billing, and a later sweep removes it from its host. */
 export async function dropSnapshot(tx: Queries, snapshotId: string, now: number): Promise<void> {
   const row = await lockSnapshot(tx, snapshotId)
   if (!row) return
@@ -149,11 +171,12 @@ export async function dropSnapshot(tx: Queries, snapshotId: string, now: number)
   const change = { ...secrets, operation_id: null, updated_at: now, deleted_at: now }
   await writeSnapshot(tx, snapshotId, change)
   if (row.price_hour > 0) await changeRate(tx, billedSnapshot(row), null, now)
-  await tell(tx, 'deleted', { ...row, ...change }, now)
+  const isUntold = row.item_type === 'backup' && row.status === 'creating'
+  if (!isUntold) await tell(tx, 'deleted', { ...row, ...change }, now)
 }
 
 /**
- * Deletes a snapshot. If it is still being made, that operation is canceled.
+ * Deletes a snapshot or a backup. If it is still being made, that operation is canceled.
  * @throws ApiError snapshot_not_found, snapshot_in_use
  */
 export async function deleteSnapshot(
@@ -170,8 +193,10 @@ export async function deleteSnapshot(
         'A server is being created or restored from it. Wait for that operation, or delete the server.',
       )
     await dropSnapshot(tx, snapshot_id, now)
-    if (server?.copying !== snapshot_id) return undefined
-    await serverRows.update(tx, server_id, { copying: null, updated_at: now })
+    const copies = ['copying', 'backing_up'] as const
+    const field = copies.find((name) => server?.[name] === snapshot_id)
+    if (!field) return undefined
+    await serverRows.update(tx, server_id, { [field]: null, updated_at: now })
     return cancelActive(tx, serverRows.subject(server_id), now)
   })
   if (canceled) engine.canceled(canceled)
@@ -231,7 +256,7 @@ export async function writeSnapshot(
   await tx.updateTable('snapshots').set(change).where('snapshot_id', '=', snapshotId).execute()
 }
 
-/** The snapshots or the images of an account. */
+/** The snapshots, images or backups of an account. */
 export function ofAccount(db: Queries, accountId: string, type: SnapshotTable['item_type'] = 'snapshot') {
   return db
     .selectFrom('snapshots')

@@ -10,12 +10,15 @@ declare module '../database/schema.ts' {
  */
 export interface SnapshotTable {
   snapshot_id: string
-  item_type: 'snapshot' | 'image'
+  /** A backup is made by the service every day, is free, and expires. */
+  item_type: 'snapshot' | 'image' | 'backup'
   account_id: string
   /** The project that is billed for it once its server is gone. */
   project_id: string
   /** The server whose disk was copied; it may be deleted by now. Empty for an image. */
   server_id: string
+  /** The time at which a backup is deleted, because its server is, or is backed up no more; null: none. */
+  expires_at: number | null
   /** The operation that makes it; null once that has ended. */
   operation_id: string | null
   name: string
@@ -28,6 +31,11 @@ export interface SnapshotTable {
   bytes: number | null
   /** The size of the copied disk; 0: not yet known. */
   disk_gb: number
+  /** When it was last found to be as it was made, and how. */
+  verified_at: number | null
+  verified_by: 'hash' | 'boot' | null
+  /** When it is looked at next; null: not before it is available. */
+  verify_due_at: number | null
   consistency: 'filesystem' | 'crash' | null
   /** The login of the copied system, which a restored server has again. Without a template its id is empty. */
   template_id: string

@@ -1,7 +1,7 @@
-import { isoTime } from '../http/contract/fields.ts'
+import { isoTime, isoTimeOrNull } from '../http/contract/fields.ts'
 import { formatMoney } from '../money.ts'
 import type { Image } from './image-schema.ts'
-import type { Snapshot } from './schema.ts'
+import type { Backup, Snapshot } from './schema.ts'
 import type { SnapshotTable } from './tables.ts'
 
 const GIB = 2 ** 30
@@ -12,8 +12,15 @@ export function billedGb(bytes: number): number {
 }
 
 export function snapshotView(row: SnapshotTable): Snapshot {
+  return { snapshot_id: row.snapshot_id, ...copyView(row), price_month_rub: formatMoney(row.price_month) }
+}
+
+export function backupView(row: SnapshotTable): Backup {
+  return { backup_id: row.snapshot_id, ...copyView(row), expires_at: isoTimeOrNull(row.expires_at) }
+}
+
+function copyView(row: SnapshotTable) {
   return {
-    snapshot_id: row.snapshot_id,
     server_id: row.server_id,
     name: row.name,
     // Only an image is ever uploaded.
@@ -22,9 +29,10 @@ export function snapshotView(row: SnapshotTable): Snapshot {
     size_gb: row.bytes === null ? null : billedGb(row.bytes),
     disk_gb: row.disk_gb,
     consistency: row.consistency,
+    verified_at: isoTimeOrNull(row.verified_at),
+    verified_by: row.verified_by,
     template_id: row.template_id || null,
     zone_slug: row.zone_slug,
-    price_month_rub: formatMoney(row.price_month),
     created_at: isoTime(row.created_at),
     updated_at: isoTime(row.updated_at),
   }

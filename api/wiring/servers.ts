@@ -8,6 +8,7 @@ import { Sampler } from '../monitoring/sampler.ts'
 import { NETWORK_SUBJECT } from '../networks/networks.ts'
 import { Engine } from '../operations/engine.ts'
 import { operationSchemas } from '../operations/schema.ts'
+import { BackupSchedule } from '../servers/backups/schedule.ts'
 import { missingToResume, requireCover } from '../servers/commitment.ts'
 import { networkProcedures } from '../servers/lifecycle/attach.ts'
 import { Connectivity } from '../servers/lifecycle/connectivity.ts'
@@ -64,6 +65,7 @@ export function renting(options: Wired, capacity: Capacity, turns: Turns) {
   const servers = new Servers({ db, clock, catalog, capacity, engine, changed, graceMs })
   const watching = { db, clock, drivers, log, peers }
   const reconciler = new Reconciler({ ...watching, engine, connectivity })
+  const backups = new BackupSchedule({ ...watching, engine })
   const measured = { powered: poweredServers, present: presentServers }
   const sampler = new Sampler({ ...watching, servers: measured, everySeconds: sampleSeconds })
   const parts = {
@@ -72,7 +74,7 @@ export function renting(options: Wired, capacity: Capacity, turns: Turns) {
     ...{ serverRows, requireCover },
     serverNotFound: serverProblems.server_not_found,
   }
-  return { engine, servers, connectivity, reconciler, sampler, parts }
+  return { engine, servers, connectivity, reconciler, backups, sampler, parts }
 }
 
 /** Wires the parts that charge accounts and book payments. */

@@ -14,7 +14,7 @@ import { sshKeyKind } from '../ssh-key.ts'
 import type { Terminal } from '../terminal.ts'
 import { imageKind } from './image-kind.ts'
 import { type Port, portOf } from './ports.ts'
-import { snapshotKind } from './snapshot-kind.ts'
+import { copyKind } from './snapshot-kind.ts'
 
 export interface OrderOptions extends PlaceOptions {
   template?: string
@@ -39,6 +39,8 @@ export interface OrderOptions extends PlaceOptions {
   ipv6: boolean
   network?: string[]
   firewall?: string[]
+  backups?: boolean
+  backupWindow?: number
 }
 
 /** Collects --publish, which may be repeated. @throws InvalidArgumentError */
@@ -48,7 +50,7 @@ const addPort = (text: string, before: Port[] = []): Port[] => [...before, portO
 export function addOrderOptions(command: Command): Command {
   command
     .option('--template <template>', 'operating system template')
-    .option('--snapshot <snapshot>', 'snapshot to create it from instead, by name or id')
+    .option('--snapshot <snapshot>', 'snapshot or backup to create it from instead, by name or id')
     .option('--image <image>', 'image of your own to create it from instead, by name or id')
     .option('--preset <preset>', 'size on offer; or set all of --cpu, --ram-mb and --disk-gb')
     .option('--cpu <cores>', 'number of CPU cores', wholeNumber)
@@ -70,6 +72,8 @@ export function addOrderOptions(command: Command): Command {
     .option('--no-ipv6', 'without a public IPv6 address')
     .option('--network <network>', 'private network to attach it to, by name or id (repeatable)', repeated)
     .option('--firewall <firewall>', 'firewall to attach, by name or id (repeatable)', repeated)
+    .option('--backups', 'back it up every day')
+    .option('--backup-window <hour>', 'hour of the day (UTC) of the backups', wholeNumber)
     .option('--no-start', 'create it without starting it')
     .option('--delete-protection', 'protect it from deletion')
 }
@@ -121,6 +125,8 @@ export async function requestOf(
     description: options.description,
     start_on_create: options.start,
     delete_protection: options.deleteProtection,
+    backups_enabled: options.backups,
+    backup_window: options.backupWindow,
     published_ports: options.publish,
     enable_ipv4: options.ipv4 ? undefined : false,
     enable_ipv6: options.ipv6 ? undefined : false,
@@ -139,7 +145,7 @@ export async function sourceOf(
   { template, snapshot, image }: SourceOptions,
 ): Promise<Pick<QuoteRequest, 'template_id' | 'template' | 'snapshot_id' | 'image_id'>> {
   const copy = {
-    ...(snapshot === undefined ? {} : { snapshot_id: await idOf(berth, snapshotKind, snapshot) }),
+    ...(snapshot === undefined ? {} : { snapshot_id: await idOf(berth, copyKind, snapshot) }),
     ...(image === undefined ? {} : { image_id: await idOf(berth, imageKind, image) }),
   }
   if (template === undefined) return copy

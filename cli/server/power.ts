@@ -95,6 +95,7 @@ const outcomes: Record<Operation['type'], string> = {
   restore: 'is restored',
   snapshot: 'is copied',
   import: 'is available',
+  backup: 'is backed up',
   delete: 'is deleted',
   attach_network: 'is attached',
   detach_network: 'is detached',
@@ -134,7 +135,9 @@ export function waitCommand(): Command {
 export function deleteCommand(): Command {
   return addWaitOptions(
     new Command('delete')
-      .description('delete a server and its disk; asks you to confirm its name')
+      .description(
+        'delete a server and its disk, but for a week not its backups; asks you to confirm its name',
+      )
       .argument('<server>', 'name or id')
       .option('-y, --yes', 'skip the confirmation'),
   ).action(

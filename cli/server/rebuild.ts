@@ -23,7 +23,7 @@ export function rebuildCommand(): Command {
       .description('replace the disk of a server by a new operating system; all data on it is lost')
       .argument('<server>', 'name or id')
       .option('--template <template>', 'operating system template')
-      .option('--snapshot <snapshot>', 'snapshot to take the system from instead, by name or id')
+      .option('--snapshot <snapshot>', 'snapshot or backup to take the system from instead, by name or id')
       .option('--image <image>', 'image of your own to take the system from instead, by name or id')
       .option(
         '--ssh-key <ssh-key>',

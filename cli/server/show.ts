@@ -25,6 +25,7 @@ export async function showServer({ berth, show }: Session, server_id: string): P
     ...(server.status_reason === null ? {} : { Reason: reasonOf }),
     Size: sizeOf,
     OS: ({ template }) => template?.title ?? null,
+    Backups: ({ backup_window }) => (backup_window === null ? null : `daily, ${backup_window}:00 UTC`),
     'Price per month': ({ price_month_rub }) => rub(price_month_rub),
     'SSH command': ({ ssh }) => ssh.command,
     Password: ({ ssh }) => ssh.password,

@@ -2,7 +2,7 @@ import type { Berth, ServerUpdate } from '@berth/sdk'
 import { Command } from 'commander'
 import { nothingToChange } from '../errors.ts'
 import { idOf } from '../find.ts'
-import { addLabel, type Labels, repeated } from '../flags.ts'
+import { addLabel, type Labels, repeated, wholeNumber } from '../flags.ts'
 import { projectKind } from '../project.ts'
 import { action } from '../session.ts'
 import { serverKind } from './kind.ts'
@@ -15,6 +15,8 @@ interface UpdateOptions {
   removeLabel?: string[]
   project?: string
   deleteProtection?: boolean
+  backups?: boolean
+  backupWindow?: number
 }
 
 export function updateCommand(): Command {
@@ -28,19 +30,24 @@ export function updateCommand(): Command {
     .option('--project <project>', 'project to move it to, by name or id')
     .option('--delete-protection', 'protect it from deletion')
     .option('--no-delete-protection', 'allow it to be deleted')
+    .option('--backups', 'back it up every day')
+    .option('--no-backups', 'end its backups; those that exist stay for a week')
+    .option('--backup-window <hour>', 'hour of the day (UTC) of the backups', wholeNumber)
     .action(
       action(async (session, given: string, options: UpdateOptions) => {
         const { berth } = session
         if (Object.keys(options).length === 0) throw nothingToChange('server')
         const server_id = await idOf(berth, serverKind, given)
         const { labels, ifMatch } = await labelsOf(berth, server_id, options)
-        const { name, description, project, deleteProtection } = options
+        const { name, description, project, deleteProtection, backups, backupWindow } = options
         const changes: ServerUpdate = {
           name,
           description: description === '' ? null : description,
           labels,
           project_id: project === undefined ? undefined : await idOf(berth, projectKind, project),
           delete_protection: deleteProtection,
+          backups_enabled: backups,
+          backup_window: backupWindow,
         }
         await berth.servers.update(server_id, changes, { ifMatch })
         await showServer(session, server_id)

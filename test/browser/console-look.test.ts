@@ -38,6 +38,7 @@ async function furnish(t: Console): Promise<string[]> {
     `/servers/${id}/metrics`,
     `/servers/${id}/terminal`,
     `/servers/${id}/network`,
+    `/servers/${id}/backups`,
     `/servers/${id}/events`,
     `/servers/${id}/settings`,
     '/networks',

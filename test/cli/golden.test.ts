@@ -47,6 +47,7 @@ const silent = [
   'firewall delete',
   'snapshot delete',
   'image delete',
+  'backup delete',
   'firewall detach',
   'ssh-key delete',
   'token delete',

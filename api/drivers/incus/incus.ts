@@ -184,6 +184,10 @@ export class IncusDriver extends WithoutVolumes implements Driver {
 
   async removeSnapshot(): Promise<void> {}
 
+  async verifySnapshot(): Promise<never> {
+    throw new DriverError('unsupported', 'There are no snapshots here.')
+  }
+
   async listSnapshots(): ReturnType<Driver['listSnapshots']> {
     return new Map()
   }

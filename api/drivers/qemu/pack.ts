@@ -97,7 +97,7 @@ async function requireSize(file: string, expected: number): Promise<void> {
 }
 
 /** Hashes outside of this process, whose only thread has customers to serve. */
-async function sha256Of(file: string, signal: AbortSignal): Promise<string> {
+export async function sha256Of(file: string, signal: AbortSignal): Promise<string> {
   const { stdout } = await promisify(execFile)('nice', ['-n', '19', 'sha256sum', '--', file], { signal })
   const [sha256 = ''] = stdout.split(' ')
   return sha256

@@ -244,9 +244,9 @@ export class QemuDriver extends QemuVolumes implements Driver {
     return this.#snapshots.import(imageId, source)
   }
 
-  removeSnapshot(snapshotId: string): Promise<void> {
-    return this.#snapshots.remove(snapshotId)
-  }
+  readonly removeSnapshot = (snapshotId: string) => this.#snapshots.remove(snapshotId)
+
+  readonly verifySnapshot = (snapshotId: string) => this.#snapshots.verify(snapshotId)
 
   listSnapshots(snapshotIds?: readonly string[]): ReturnType<Driver['listSnapshots']> {
     return this.#snapshots.list(snapshotIds)

@@ -2,12 +2,12 @@ import { statfs } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { KeyedMutex, Semaphore } from '../../concurrency.ts'
 import { DriverError, type MachineState } from '../driver.ts'
-import type { SnapshotSpec, SnapshotState } from '../snapshots.ts'
+import type { SnapshotSpec, SnapshotState, VerifyState } from '../snapshots.ts'
 import { machineOwner } from './host/owner.ts'
 import type { StoredImage } from './images/images.ts'
 import type { Context } from './launch.ts'
 import type { Machine } from './machine.ts'
-import { pack, type Source } from './pack.ts'
+import { pack, type Source, sha256Of } from './pack.ts'
 import { type Draft, diskBytes, Shelf } from './snapshot-shelf.ts'
 
 type Stage = 'copying' | 'packing'
@@ -20,6 +20,15 @@ interface Job {
   /** The bytes that are being packed. */
   bytes: number
   abort: AbortController
+  /** Never fails. */
+  done: Promise<void>
+}
+
+/** The comparison of a snapshot with its hash. */
+interface Reading {
+  abort: AbortController
+  /** The result; null: it is being read. */
+  found: VerifyState | null
   /** Never fails. */
   done: Promise<void>
 }
@@ -51,6 +60,7 @@ export class Snapshots {
   readonly #jobs = new Map<string, Job>()
   /** Failures that nobody has asked about yet. */
   readonly #failures = new Map<string, Extract<SnapshotState, { state: 'failed' }>>()
+  readonly #readings = new Map<string, Reading>()
   readonly #turns = new Semaphore(1)
   /** Keeps a snapshot from being removed while a disk is created from it. */
   readonly #uses = new KeyedMutex()
@@ -117,6 +127,43 @@ export class Snapshots {
     await this.#sweep(id)
   }
 
+  /** See Driver.verifySnapshot. */
+  async verify(id: string): Promise<VerifyState> {
+    const known = this.#readings.get(id)
+    if (known) {
+      if (known.found) this.#readings.delete(id)
+      return known.found ?? { state: 'reading' }
+    }
+    const reading: Reading = { abort: new AbortController(), found: null, done: Promise.resolve() }
+    if (this.#isClosed) return { state: 'reading' }
+    this.#readings.set(id, reading)
+    reading.done = this.#compare(id, reading.abort.signal).then(
+      (found) => {
+        reading.found = found
+      },
+      // A disk that can't be read is as bad as one that was changed.
+      (error: unknown) => {
+        if (reading.abort.signal.aborted) this.#readings.delete(id)
+        else reading.found = { state: 'damaged', message: String(error).slice(0, 500) }
+      },
+    )
+    return { state: 'reading' }
+  }
+
+  async #compare(id: string, signal: AbortSignal): Promise<VerifyState> {
+    const manifest = await this.#shelf.find(id)
+    const image = await this.#shelf.image(id)
+    if (!manifest || !image) return { state: 'damaged', message: 'The snapshot is missing' }
+    await this.#turn(signal)
+    try {
+      const sha256 = await sha256Of(image.disk, signal)
+      if (sha256 === manifest.sha256) return { state: 'intact' }
+      return { state: 'damaged', message: `The hash of ${image.disk} is ${sha256}, not ${manifest.sha256}` }
+    } finally {
+      this.#turns.release()
+    }
+  }
+
   /** See Driver.listSnapshots. */
   async list(ids?: readonly string[]): ReturnType<Shelf['list']> {
     const all = await this.#shelf.list()
@@ -146,8 +193,9 @@ export class Snapshots {
   /** Stops the work; QEMU goes on copying, and the next process finds it. */
   async close(): Promise<void> {
     this.#isClosed = true
-    for (const { abort } of this.#jobs.values()) abort.abort(CLOSED)
-    await Promise.all([...this.#jobs.values()].map(({ done }) => done))
+    const work = [...this.#jobs.values(), ...this.#readings.values()]
+    for (const { abort } of work) abort.abort(CLOSED)
+    await Promise.all(work.map(({ done }) => done))
   }
 
   async #sweep(id: string): Promise<void> {

@@ -24,6 +24,7 @@ export type Method =
   | 'snapshot'
   | 'importImage'
   | 'removeSnapshot'
+  | 'verifySnapshot'
   | 'listSnapshots'
   | 'inspect'
   | 'measure'
@@ -59,6 +60,8 @@ export interface Machine {
   data?: string
   /** Set for a snapshot, which is kept as a machine that never runs. */
   copy?: { readyAt: number; consistency: 'filesystem' | 'crash' }
+  /** True for a snapshot that rotted on its disk. */
+  isDamaged?: boolean
 }
 
 /** A store of machines that several processes share. */

@@ -1,7 +1,13 @@
 import type { Clock } from '../../clock.ts'
 import { DriverError, type MachineSpec } from '../driver.ts'
-import { isSnapshot, type SnapshotDriver, type SnapshotSpec, type SnapshotState } from '../snapshots.ts'
-import { bytesOf, copied, copyId, type Machine } from './machine.ts'
+import {
+  isSnapshot,
+  type SnapshotDriver,
+  type SnapshotSpec,
+  type SnapshotState,
+  type VerifyState,
+} from '../snapshots.ts'
+import { bytesOf, copied, copyId, known, type Machine } from './machine.ts'
 import type { Machines } from './machines.ts'
 import { SimulatedVolumes } from './volumes.ts'
 
@@ -43,6 +49,20 @@ export abstract class SimulatedSnapshots extends SimulatedVolumes implements Sna
   async removeSnapshot(snapshotId: string): Promise<void> {
     this.failIfTold('removeSnapshot')
     await this.machines.change(copyId(snapshotId), () => undefined)
+  }
+
+  async verifySnapshot(snapshotId: string): Promise<VerifyState> {
+    this.failIfTold('verifySnapshot')
+    const id = copyId(snapshotId)
+    await this.machines.refresh([id])
+    const copy = this.machines.find(id)
+    if (copy && !copy.isDamaged) return { state: 'intact' }
+    return { state: 'damaged', message: copy ? 'The snapshot has changed.' : 'The snapshot is missing.' }
+  }
+
+  /** Lets a snapshot rot on its disk. */
+  damages(snapshotId: string): Promise<void> {
+    return this.machines.change(copyId(snapshotId), (copy) => ({ ...known(copy), isDamaged: true }))
   }
 
   async listSnapshots(snapshotIds?: readonly string[]): ReturnType<SnapshotDriver['listSnapshots']> {

@@ -1,7 +1,10 @@
 import type { SnapshotState } from '../../drivers/snapshots.ts'
 import { again, done, fail, type Procedure, type Step } from '../../operations/procedure.ts'
+import { BACKUPS_KEPT_MS, finishBackup } from '../../snapshots/backups.ts'
 import { finishSnapshot } from '../../snapshots/snapshots.ts'
+import { nextWindow } from '../backup-window.ts'
 import type { SnapshotData } from '../operations.ts'
+import { isUsingSnapshot } from '../queries.ts'
 import { lockServer, updateServer } from '../store.ts'
 import type { ServerTable } from '../tables.ts'
 import type { ProcedureOptions } from './spec.ts'
@@ -25,6 +28,28 @@ export function copyStep({ drivers, log }: ProcedureOptions): Step<SnapshotData,
     const { bytes, diskGb, consistency } = state
     return done({ made: { bytes, diskGb, consistency } })
   }
+}
+
+/** Ends a backup, after which the next one is due. */
+export function backupConcluder({
+  clock,
+}: ProcedureOptions): Procedure<SnapshotData, ServerTable>['conclude'] {
+  return async ({ subject_id, data: { snapshot_id, made } }, outcome) =>
+    async (tx) => {
+      const now = clock.now()
+      const server = await lockServer(tx, subject_id)
+      const hour = server?.backup_hour ?? null
+      if (server?.backing_up === snapshot_id) {
+        const backup_due_at = hour === null ? null : nextWindow(hour, now)
+        await updateServer(tx, server, { backing_up: null, backup_due_at, updated_at: now })
+      }
+      await finishBackup(tx, snapshot_id, {
+        made: outcome.status === 'succeeded' && made ? made : null,
+        expiresAt: hour === null ? now + BACKUPS_KEPT_MS : null,
+        isUsing: isUsingSnapshot,
+        now,
+      })
+    }
 }
 
 export function copyConcluder({

@@ -1,5 +1,5 @@
 import { countInProject } from '../../accounts/projects.ts'
-import { beginRate, changeRate } from '../../billing/rates.ts'
+import { beginRate } from '../../billing/rates.ts'
 import type { Queries } from '../../database/database.ts'
 import { DriverError, type MachineState } from '../../drivers/driver.ts'
 import { removeFirewalls } from '../../firewalls/protection.ts'
@@ -19,7 +19,10 @@ import {
 } from '../../operations/procedure.ts'
 import type { OperationTable } from '../../operations/tables.ts'
 import { withdrawPorts } from '../../ports/ports.ts'
+import { retainBackups } from '../../snapshots/backups.ts'
 import { isAttaching, leaveVolumes } from '../../volumes/attachments.ts'
+import { backupPriceIf, billBackups, billServer } from '../backup-pricing.ts'
+import { nextWindow } from '../backup-window.ts'
 import { billingStart, bootTime } from '../billing-start.ts'
 import {
   type BootData,
@@ -39,7 +42,7 @@ import { getServer, lockServer, updateServer } from '../store.ts'
 import { becomeSuspended } from '../suspension.ts'
 import type { ServerStatus, ServerTable } from '../tables.ts'
 import { bootSteps } from './boot.ts'
-import { copyConcluder, copyStep } from './copy.ts'
+import { backupConcluder, copyConcluder, copyStep } from './copy.ts'
 import { offSteps } from './off.ts'
 import { passwordConcluder, passwordStep } from './password.ts'
 import { erased, eraseSteps } from './rebuild.ts'
@@ -54,6 +57,7 @@ export function serverProcedures(options: ProcedureOptions): Record<ServerOperat
   const anew = patient<string, RebuildData>({ ...eraseSteps(options), make, boot: turnOn, ready }, options)
   const isOff = async () => done()
   const read = (operation: OperationTable) => getServer(options.db, operation.subject_id)
+  const copy = { steps: patient({ copy: copyStep(options) }, options), read }
   return {
     create: runner<ServerOperations['create'], ServerTable>({
       ...power,
@@ -75,11 +79,8 @@ export function serverProcedures(options: ProcedureOptions): Record<ServerOperat
     }),
     rebuild: runner<RebuildData, ServerTable>({ ...power, steps: anew, read }),
     restore: runner<RebuildData, ServerTable>({ ...power, steps: anew, read }),
-    snapshot: runner<SnapshotData, ServerTable>({
-      steps: patient({ copy: copyStep(options) }, options),
-      read,
-      conclude: copyConcluder(options),
-    }),
+    snapshot: runner<SnapshotData, ServerTable>({ ...copy, conclude: copyConcluder(options) }),
+    backup: runner<SnapshotData, ServerTable>({ ...copy, conclude: backupConcluder(options) }),
     reset_password: runner<ServerOperations['reset_password'], ServerTable>({
       steps: { set: passwordStep(options) },
       read,
@@ -148,8 +149,9 @@ function concluder({ clock, drivers }: ProcedureOptions): Procedure<PowerData, S
         ...(host_keys === undefined ? {} : { host_keys: JSON.stringify(host_keys) }),
         updated_at: now,
       })
-      if (server.billed_since === null && billedFrom !== null)
-        await beginRate(tx, billedServer(server), server, billedFrom)
+      if (server.billed_since !== null || billedFrom === null) return
+      await beginRate(tx, billedServer(server), server, billedFrom)
+      await billBackups(tx, server, true, billedFrom)
     })
   }
 }
@@ -191,7 +193,10 @@ function resizeStep(options: ProcedureOptions): Step<ResizeData, ServerTable> {
   }
 }
 
-function resizeConcluder({ clock }: ProcedureOptions): Procedure<ResizeData, ServerTable>['conclude'] {
+function resizeConcluder({
+  clock,
+  catalog,
+}: ProcedureOptions): Procedure<ResizeData, ServerTable>['conclude'] {
   return async (operation, outcome, { server_id }) => {
     const { plan, growth } = operation.data
     const now = clock.now()
@@ -203,14 +208,16 @@ function resizeConcluder({ clock }: ProcedureOptions): Procedure<ResizeData, Ser
         await release(tx, server, growth, 0)
         return
       }
+      const backups = backupPriceIf(catalog, server, plan.priceMonth, operation.created_at)
       await updateServer(tx, server, {
         ...rest,
         status_reason: null,
         ...ordered,
+        ...backups,
         priced_at: operation.created_at,
         billed_since: server.billed_since ?? billingStart({ type: 'resize', data: {} }, outcome, false, now),
       })
-      await changeRate(tx, billedServer(server), ordered, now)
+      await billServer(tx, { ...server, ...ordered, ...backups }, true, now)
     })
   }
 }
@@ -238,8 +245,10 @@ function removeConcluder({ clock }: ProcedureOptions): Procedure<object, ServerT
           // Billing ended with the request, and begins anew if the customer starts it again.
           billed_since: null,
           delete_at: null,
+          backup_due_at: server.backup_hour === null ? null : nextWindow(server.backup_hour, now),
           updated_at: now,
         })
+        if (server.backup_hour !== null) await retainBackups(tx, server.server_id, now)
         return
       }
       const gone = { deleted_at: now, updated_at: now, started_at: null }

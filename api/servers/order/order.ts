@@ -10,6 +10,7 @@ import { holdSource, readSource, type Source } from '../source.ts'
 import type { StoredKey } from '../view.ts'
 import { capacityPart, coverPart, projectPart, quotaPart } from './account.ts'
 import { addressPart } from './addresses.ts'
+import { backupsPart } from './backups.ts'
 import { firewallsPart } from './firewalls.ts'
 import { networksPart } from './networks.ts'
 import type { Asked, OrderOptions, OrderPart } from './part.ts'
@@ -55,7 +56,14 @@ export async function readOrder(
   const ports = portsPart(asked)
   // Account, project, networks; the pool with the commit. Every transaction locks in this order, so that no two wait
   // for each other.
-  const extras = [sshPart(asked), addressPart(asked, 'ipv4'), addressPart(asked, 'ipv6'), networks, firewalls]
+  const extras = [
+    sshPart(asked),
+    addressPart(asked, 'ipv4'),
+    addressPart(asked, 'ipv6'),
+    networks,
+    firewalls,
+    backupsPart(asked, plan),
+  ]
   issues.push(...[ports, ...extras].flatMap((part) => part.issues ?? []))
   if (issues.length > 0 || !plan) throw invalid(issues)
   const total = [ports, ...extras].reduce(withPart, plan)

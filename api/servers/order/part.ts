@@ -6,6 +6,7 @@ import type { Database, Queries } from '../../database/database.ts'
 import type { Feature, PortRange } from '../../drivers/driver.ts'
 import type { Issue } from '../../http/contract/problem.ts'
 import type { Secrets } from '../../secrets.ts'
+import type { BackupColumns } from '../backups.ts'
 import type { QuoteRequest } from '../order-schema.ts'
 import type { ServerTable } from '../tables.ts'
 
@@ -40,7 +41,7 @@ export type OrderedServer = Pick<
 >
 
 /** Columns of a server's row that parts decide when they are taken. */
-export type TakenColumns = Pick<ServerTable, 'ssh_port' | 'ipv4' | 'ipv6' | 'networks'>
+export type TakenColumns = Pick<ServerTable, 'ssh_port' | 'ipv4' | 'ipv6' | 'networks'> & BackupColumns
 
 export interface PartPrice {
   price_hour: number

@@ -54,6 +54,7 @@ export function newRow(
     host_keys: '[]',
     has_disk: 0,
     copying: null,
+    backing_up: null,
     snapshot_id: source?.snapshotId ?? null,
     instance_id: null,
     crash_count: 0,

@@ -1,5 +1,6 @@
 import { type Database, dryRun, type Queries } from '../../database/database.ts'
 import { ApiError } from '../../http/contract/problem.ts'
+import { NO_BACKUPS } from '../backups.ts'
 import type { OrderedServer, OrderPart, Reserve, TakenColumns } from './part.ts'
 
 /** Takes all parts. @returns their columns of the server's row */
@@ -9,7 +10,7 @@ export async function takeAll(
   server: OrderedServer,
   reserve: Reserve,
 ): Promise<TakenColumns> {
-  let taken: TakenColumns = { ssh_port: null, ipv4: null, ipv6: null, networks: '[]' }
+  let taken: TakenColumns = { ssh_port: null, ipv4: null, ipv6: null, networks: '[]', ...NO_BACKUPS }
   for (const part of parts) taken = { ...taken, ...(await part.take?.(tx, server, reserve)) }
   return taken
 }

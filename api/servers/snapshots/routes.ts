@@ -1,21 +1,48 @@
+import Type from 'typebox'
 import { atLimit } from '../../accounts/quotas.ts'
 import { accountProblems } from '../../accounts/schema.ts'
 import { billingProblems } from '../../billing/schema.ts'
 import { catalogProblems } from '../../catalog/schema.ts'
+import { listOf, paged, pagingQuery } from '../../http/contract/paging.ts'
 import { found } from '../../http/contract/problem.ts'
 import { type Route, route, type SetHeader } from '../../http/contract/route.ts'
 import { OPERATION } from '../../operations/schema.ts'
-import { Snapshot, snapshotProblems } from '../../snapshots/schema.ts'
-import { findSnapshot, snapshotQuota } from '../../snapshots/snapshots.ts'
+import { Backup, Snapshot, snapshotProblems } from '../../snapshots/schema.ts'
+import { findSnapshot, listSnapshots, snapshotQuota } from '../../snapshots/snapshots.ts'
 import type { SnapshotTable } from '../../snapshots/tables.ts'
-import { snapshotView } from '../../snapshots/view.ts'
+import { backupView, snapshotView } from '../../snapshots/view.ts'
 import { accepted, conflict, STATE_ERRORS } from '../operation-replies.ts'
 import { type RebuildRoutesOptions, replacingDisk } from '../rebuild/routes.ts'
+import { serverLoader } from '../rows.ts'
+import { serverProblems } from '../schema.ts'
 import { RestoreRequest, SnapshotCreate } from './schema.ts'
 import { restore, takeSnapshot } from './snapshots.ts'
 
 export function copyRoutes(options: RebuildRoutesOptions): Route[] {
-  return [takeRoute(options), restoreRoute(options)]
+  return [takeRoute(options), restoreRoute(options), backupsRoute(options)]
+}
+
+function backupsRoute({ db }: RebuildRoutesOptions): Route {
+  return route({
+    id: 'listServerBackups',
+    method: 'GET',
+    path: '/servers/:server_id/backups',
+    scope: 'servers:read',
+    tag: 'Backups',
+    summary: 'List the backups of a server',
+    description:
+      'Newest first. `GET /backups` also lists those of servers that were deleted in the last days.',
+    params: { server_id: serverProblems.server_not_found },
+    load: serverLoader(db),
+    query: Type.Object(pagingQuery),
+    reply: { 200: listOf(Backup) },
+    run: (call) =>
+      paged(
+        call,
+        (page) => listSnapshots(db, call.actor.accountId, call.loaded.server_id, page, 'backup'),
+        backupView,
+      ),
+  })
 }
 
 function takeRoute(options: RebuildRoutesOptions): Route {
@@ -75,9 +102,9 @@ function restoreRoute(options: RebuildRoutesOptions): Route {
     path: '/servers/:server_id/restore',
     scope: 'servers:write',
     tag: 'Servers',
-    summary: 'Return the disk of a server to a snapshot',
+    summary: 'Return the disk of a server to a snapshot or a backup',
     description:
-      'The disk becomes as it was in the snapshot, with its host keys, users and passwords; everything written since is lost. The server is powered off once the snapshot is known to be there, and runs afterwards, also if it was stopped. Refused while `delete_protection` is set.',
+      'The disk becomes as it was in the snapshot or backup, with its host keys, users and passwords; everything written since is lost. The server is powered off once the copy is known to be there, and runs afterwards, also if it was stopped. Refused while `delete_protection` is set.',
     ...replacingDisk(options, 'restore'),
     body: RestoreRequest,
     run: async ({ actor, loaded, body, remember, setHeader }) =>

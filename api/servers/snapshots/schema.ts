@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { uuid } from '../../http/contract/fields.ts'
-import { SnapshotId, SnapshotName } from '../../snapshots/schema.ts'
+import { BackupId, SnapshotId, SnapshotName } from '../../snapshots/schema.ts'
+import { oneOfTwo } from '../order-schema.ts'
 
 const SERVER = '01a1fb45-1ac2-75b7-a056-9ee82769d403'
 
@@ -21,11 +22,12 @@ export const SnapshotCreate = Type.Object(
 export type SnapshotCreate = Static<typeof SnapshotCreate>
 
 export const RestoreRequest = Type.Object(
-  { snapshot_id: SnapshotId },
+  { snapshot_id: Type.Optional(SnapshotId), backup_id: Type.Optional(BackupId) },
   {
     title: 'RestoreRequest',
-    description: 'The snapshot of the same server to return to',
+    description: 'The snapshot or the backup of the same server to return to',
     examples: [{ snapshot_id: '01a1fb45-1af0-7d25-8c3e-4b5a69788796' }],
+    allOf: oneOfTwo('snapshot_id', 'backup_id'),
   },
 )
 export type RestoreRequest = Static<typeof RestoreRequest>

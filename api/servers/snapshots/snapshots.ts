@@ -1,4 +1,4 @@
-import { v7 as uuid } from 'uuid'
+import type { Queries } from '../../database/database.ts'
 import type { Actor } from '../../http/contract/auth.ts'
 import { isoTime } from '../../http/contract/fields.ts'
 import { bodyIssue, found, invalid } from '../../http/contract/problem.ts'
@@ -35,22 +35,32 @@ export async function takeSnapshot(
     await guard(tx, server, 'snapshot')
     const now = clock.now()
     await requireSnapshot(tx, { catalog, requireCover }, server, now)
-    const snapshot_id = uuid()
-    const { operation_id } = await beginCopy(tx, server, snapshot_id, now)
-    const copied = {
-      ...systemOf(server),
-      item_type: 'snapshot' as const,
-      snapshot_id,
-      account_id: accountId,
-      server_id,
-      operation_id,
-    }
-    const made = await insertSnapshot(tx, { ...copied, name: name ?? nameFor(server, now) }, now)
-    await remember(tx, snapshot_id)
+    const made = await copyDisk(tx, server, 'snapshot', name, now)
+    await remember(tx, made.snapshot_id)
     return made
   })
   engine.wake()
   return row
+}
+
+/** Begins to copy the disk of a server, whose row is locked. */
+export async function copyDisk(
+  tx: Queries,
+  server: ServerTable,
+  type: 'snapshot' | 'backup',
+  name: string | undefined,
+  now: number,
+): Promise<SnapshotTable> {
+  const { account_id, server_id } = server
+  const begun = await beginCopy(tx, server, type, now)
+  const copied = {
+    ...systemOf(server),
+    ...begun,
+    account_id,
+    server_id,
+    item_type: type,
+  }
+  return insertSnapshot(tx, { ...copied, name: name ?? nameFor(server, now) }, now)
 }
 
 /** The place of a server's disk, and the login of the system on it. */
@@ -66,7 +76,7 @@ function nameFor({ name }: ServerTable, now: number): string {
 }
 
 /**
- * Begins to return a server to one of its snapshots. All else of the server stays.
+ * Begins to return a server to one of its snapshots or backups. All else of the server stays.
  * @throws ApiError validation_failed, server_not_found, server_state_conflict, operation_in_progress, delete_protected,
  *   insufficient_balance, not_supported
  */
@@ -74,7 +84,7 @@ export async function restore(
   options: RebuildOptions,
   { accountId }: Actor,
   { server_id }: ServerTable,
-  { snapshot_id }: RestoreRequest,
+  { snapshot_id, backup_id = snapshot_id }: RestoreRequest,
   remember: Remember,
 ): Promise<Started> {
   const { db, clock, engine } = options
@@ -84,14 +94,16 @@ export async function restore(
     requireUnprotected(server)
     await requireMeans(tx, options, server, 'restore')
     // The account is locked before the snapshot, as by orders.
-    const snapshot = await holdSnapshot(tx, accountId, snapshot_id)
+    // The schema requires one of the two.
+    const snapshot = await holdSnapshot(tx, accountId, backup_id as string)
+    const field = snapshot_id === undefined ? 'backup_id' : 'snapshot_id'
     if (snapshot?.server_id !== server_id || snapshot.pool !== server.pool) {
-      const detail = `The server has no available snapshot ${snapshot_id}.`
-      throw invalid([bodyIssue('snapshot_id', 'not_found', detail)])
+      const detail = `The server has no available snapshot or backup ${backup_id}.`
+      throw invalid([bodyIssue(field, 'not_found', detail)])
     }
     const { template_id, username, ssh_keys, password, instance_id } = snapshot
     const login = { template_id, username, ssh_keys, password, user_data: server.user_data }
-    const change = { snapshot_id }
+    const change = { snapshot_id: snapshot.snapshot_id }
     const begun = await begin(tx, server, 'restore', { login, instance_id }, { now: clock.now(), change })
     await remember(tx, begun.operation.operation_id)
     return begun

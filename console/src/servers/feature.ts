@@ -60,6 +60,11 @@ const tabs = [
   }),
   createRoute({
     getParentRoute: () => server,
+    path: '/backups',
+    component: lazyRouteComponent(() => import('./copies/backups-tab.tsx'), 'BackupsTab'),
+  }),
+  createRoute({
+    getParentRoute: () => server,
     path: '/events',
     component: lazyRouteComponent(() => import('./details/events-tab.tsx'), 'EventsTab'),
   }),

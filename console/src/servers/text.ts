@@ -52,6 +52,7 @@ export const useServersText = messages({
       restore: 'Restore',
       snapshot: 'Snapshot',
       import: 'Make image',
+      backup: 'Backup',
       delete: 'Delete',
       attach_network: 'Join network',
       detach_network: 'Leave network',
@@ -70,6 +71,7 @@ export const useServersText = messages({
     deleteTitle: (name: string) => `Delete ${name}?`,
     deleteMany: (n: number) => `Delete ${count('en', n, { one: 'server', other: 'servers' })}?`,
     deleteAbout: 'Its disk and all data on it are deleted. This can’t be undone.',
+    deleteBackups: 'Its backups stay for another week: a new server can be created from one.',
     deleteManyAbout: 'Their disks and all data on them are deleted. This can’t be undone:',
     stopTitle: (name: string) => `Stop ${name}?`,
     stopAbout:
@@ -129,6 +131,7 @@ export const useServersText = messages({
       restore: 'Восстановление',
       snapshot: 'Снимок диска',
       import: 'Создание образа',
+      backup: 'Резервное копирование',
       delete: 'Удаление',
       attach_network: 'Подключение к сети',
       detach_network: 'Отключение от сети',
@@ -148,6 +151,7 @@ export const useServersText = messages({
     deleteMany: (n: number) =>
       `Удалить ${count('ru', n, { one: 'сервер', few: 'сервера', many: 'серверов', other: 'сервера' })}?`,
     deleteAbout: 'Диск и все данные на нём будут удалены. Отменить это нельзя.',
+    deleteBackups: 'Резервные копии останутся ещё на неделю: из них можно создать новый сервер.',
     deleteManyAbout: 'Диски и все данные на них будут удалены. Отменить это нельзя:',
     stopTitle: (name: string) => `Остановить ${name}?`,
     stopAbout:

@@ -20,6 +20,8 @@ export const snapshots = {
     { route: page, group: 'compute', title: { en: 'Snapshots', ru: 'Снимки' }, icon: 'snapshot' },
     { route: images, group: 'compute', title: { en: 'Images', ru: 'Образы' }, icon: 'image' },
   ],
+  // A backup that begins or is canceled has no event of its own.
+  refreshedBy: { backup: ['operation', 'server'] },
   quotas: [
     { name: 'snapshots', title: { en: 'Snapshots', ru: 'Снимки дисков' } },
     { name: 'images', title: { en: 'Images', ru: 'Образы' } },

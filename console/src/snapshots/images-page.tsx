@@ -5,15 +5,15 @@ import { RenameDialog } from '../account/rename-dialog.tsx'
 import { berth, queryClient } from '../client.ts'
 import { UNKNOWN, useFormats } from '../format.ts'
 import { imagesQuery } from '../image-queries.ts'
-import { DeleteResource } from '../networks/delete-resource.tsx'
+import { snapshotsQuery } from '../servers/copies/queries.ts'
 import { zonesQuery } from '../servers/queries.ts'
+import { DeleteResource } from '../ui/delete-resource.tsx'
 import type { Example } from '../ui/example.ts'
 import { SelectField, TextField } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import { ResourcePage } from '../ui/resource-page.tsx'
 import { Time } from '../ui/time.tsx'
 import { useImagesText } from './images-text.ts'
-import { snapshotsQuery } from './queries.ts'
 
 const examples: readonly Example[] = [
   { route: 'GET /images', berth: 'berth image list', sdk: 'images.list' },

@@ -1,22 +1,20 @@
-import type { Server, Snapshot } from '@berth/sdk'
+import type { Server } from '@berth/sdk'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { RenameDialog } from '../account/rename-dialog.tsx'
-import { berth, queryClient } from '../client.ts'
+import { berth } from '../client.ts'
 import { UNKNOWN, useFormats } from '../format.ts'
-import { DeleteResource } from '../networks/delete-resource.tsx'
 import { ServerName } from '../networks/network-page.tsx'
 import { optionsOf, useServers } from '../networks/use-servers.ts'
 import { refreshServers } from '../servers/actions.ts'
+import { snapshotsQuery } from '../servers/copies/queries.ts'
+import { type Asked, Dialogs, refresh } from '../servers/copies/snapshot-dialogs.tsx'
+import { useSnapshotsText } from '../servers/copies/text.ts'
 import { zonesQuery } from '../servers/queries.ts'
-import { ConfirmDelete } from '../ui/confirm-delete.tsx'
 import type { Example } from '../ui/example.ts'
 import { SelectField, TextField } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import { ResourcePage } from '../ui/resource-page.tsx'
 import { Time } from '../ui/time.tsx'
-import { snapshotsQuery } from './queries.ts'
-import { useSnapshotsText } from './text.ts'
 
 const examples: readonly Example[] = [
   { route: 'GET /snapshots', berth: 'berth snapshot list', sdk: 'snapshots.list' },
@@ -34,10 +32,6 @@ const examples: readonly Example[] = [
     sdk: 'servers.restore',
   },
 ]
-
-type Asked = { what: 'rename' | 'delete' | 'restore'; snapshot: Snapshot } | null
-
-const refresh = () => queryClient.invalidateQueries({ queryKey: ['snapshot'] })
 
 export function SnapshotsPage() {
   const t = useSnapshotsText()
@@ -110,60 +104,6 @@ export function SnapshotsPage() {
         <Dialogs asked={asked} server={nameOf(asked.snapshot.server_id)} onClose={() => setAsked(null)} />
       ) : null}
     </>
-  )
-}
-
-interface DialogsProps {
-  asked: NonNullable<Asked>
-  /** The name of its server. */
-  server: string
-  onClose: () => void
-}
-
-function Dialogs({ asked: { what, snapshot }, server, onClose }: DialogsProps) {
-  const t = useSnapshotsText()
-  const { snapshot_id, name } = snapshot
-  if (what === 'restore') return <Restore snapshot={snapshot} server={server} onClose={onClose} />
-  if (what === 'rename')
-    return (
-      <RenameDialog
-        name={name}
-        rename={(next) => berth.snapshots.update(snapshot_id, { name: next })}
-        onRenamed={refresh}
-        onClose={onClose}
-      />
-    )
-  return (
-    <DeleteResource
-      title={t.deleteTitle(name)}
-      name={name}
-      resource="snapshot"
-      remove={() => berth.snapshots.delete(snapshot_id)}
-      onClose={onClose}
-    >
-      <p>{t.deleteAbout}</p>
-    </DeleteResource>
-  )
-}
-
-function Restore({ snapshot, server, onClose }: { snapshot: Snapshot; server: string; onClose: () => void }) {
-  const t = useSnapshotsText()
-  const { snapshot_id, server_id, name } = snapshot
-  const restore = useMutation({
-    mutationFn: () => berth.servers.restore(server_id, { snapshot_id }),
-    onSuccess: onClose,
-    onSettled: refreshServers,
-  })
-  return (
-    <ConfirmDelete
-      title={t.restoreTitle(server)}
-      name={server}
-      submit={t.restore}
-      mutation={restore}
-      onClose={onClose}
-    >
-      <p>{t.restoreAbout(name)}</p>
-    </ConfirmDelete>
   )
 }
 

@@ -25,6 +25,8 @@ export const errors: Readonly<Partial<Record<ErrorCode, string>>> = {
   authorization_pending: 'Вход ещё не одобрен.',
   backend_unavailable: 'Сейчас это недоступно. Повторите чуть позже.',
   bad_request: 'Запрос составлен неверно.',
+  backup_not_found: gone('Резервная копия'),
+  backup_not_ready: 'Резервная копия ещё создаётся. Дождитесь завершения.',
   capacity_unavailable: 'Сейчас в зоне нет места для такого сервера. Выберите меньший план или другую зону.',
   delete_protected: 'Сервер защищён от удаления. Сначала снимите защиту в настройках.',
   email_unverified: 'Провайдер не подтверждает ваш адрес почты. Подтвердите его там или войдите с паролем.',

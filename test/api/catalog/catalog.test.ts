@@ -33,6 +33,7 @@ test('zones, templates and presets are plain lists with ids that outlive a reins
         'firewalls',
         'console',
         'snapshots',
+        'backups',
         'images',
         'reset_password',
         'volumes',

@@ -33,28 +33,23 @@ async function fillOld(db: Database): Promise<void> {
     })
   }
   const server = { server_id: 's', account_id: 'a', price_hour: 12_329, price_month: 9_000_000 }
-  const {
-    priced_at: _,
-    suspended_from: __,
-    pool: ___,
-    number: ____,
-    delete_at: _____,
-    ipv4: _4,
-    networks: _n,
-    ipv6: _6,
-    traffic_gb: _g,
-    traffic_price: _p,
-    bandwidth_mbit: _b,
-    copying: _c,
-    snapshot_id: _s,
-    suspension_reason: _h,
-    instance_id: _i,
-    username: _u,
-    ...row
-  } = serverRow(server, 5_000)
+  const row = asBefore(serverRow(server, 5_000), ['priced_at', 'suspended_from', 'pool'])
   await insert(db, 'servers', row)
   await insert(db, 'servers', { ...row, server_id: 'never', billed_since: null })
   await insert(db, 'servers', { ...row, server_id: 'gone', deleted_at: 6_000 })
+}
+
+/** Columns of servers that came after all that these tests are about. */
+const LATER: readonly string[] = [
+  ...['number', 'delete_at', 'ipv4', 'ipv6', 'networks', 'traffic_gb', 'traffic_price', 'bandwidth_mbit'],
+  ...['copying', 'snapshot_id', 'instance_id', 'backing_up', 'backup_hour', 'backup_due_at', 'backup_item'],
+  ...['backup_price_month', 'backup_price_hour', 'suspension_reason', 'username'],
+]
+
+/** A server's row from before these columns, and all later ones. */
+function asBefore(row: object, more: readonly string[] = []): Record<string, unknown> {
+  const missing = [...LATER, ...more]
+  return Object.fromEntries(Object.entries(row).filter(([name]) => !missing.includes(name)))
 }
 
 async function insert(db: Database, table: string, row: Record<string, unknown>): Promise<void> {
@@ -122,23 +117,7 @@ test('operations from before they had subjects are on their servers, and keep al
   const { db, drop } = await testDatabase({ upTo: '0006-webhooks' })
   await insert(db, 'accounts', { ...account, ...used, default_project_id: 'p' })
   const row = serverRow({ server_id: 'here', account_id: 'a', price_hour: 1, price_month: 1 }, 5_000)
-  const {
-    pool: _,
-    number: __,
-    delete_at: ___,
-    ipv4: _4,
-    ipv6: _6,
-    networks: _n,
-    traffic_gb: _g,
-    traffic_price: _p,
-    bandwidth_mbit: _b,
-    copying: _c,
-    snapshot_id: _s,
-    suspension_reason: _h,
-    instance_id: _i,
-    username: _u,
-    ...server
-  } = row
+  const server = asBefore(row, ['pool'])
   await insert(db, 'servers', { ...server })
   await insert(db, 'servers', { ...server, server_id: 'gone', deleted_at: 6_000 })
   const before = {
@@ -248,22 +227,7 @@ test('webhooks from before endpoints were asked are verified', async () => {
 test('servers from before they had numbers have one each, and those that are gone none', async () => {
   const { db, drop } = await testDatabase({ upTo: '0014-ended-rates' })
   await insert(db, 'accounts', { ...account, ...used, default_project_id: 'p' })
-  const {
-    number: _,
-    delete_at: __,
-    ipv4: _4,
-    networks: _n,
-    ipv6: _6,
-    traffic_gb: _g,
-    traffic_price: _p,
-    bandwidth_mbit: _b,
-    copying: _c,
-    snapshot_id: _s,
-    suspension_reason: _h,
-    instance_id: _i,
-    username: _u,
-    ...row
-  } = serverRow({ server_id: 's', account_id: 'a', price_hour: 1, price_month: 1 }, 5_000)
+  const row = asBefore(serverRow({ server_id: 's', account_id: 'a', price_hour: 1, price_month: 1 }, 5_000))
   for (const server_id of ['s1', 's2', 's3'])
     await insert(db, 'servers', { ...row, server_id, deleted_at: server_id === 's2' ? 6_000 : null })
   await insert(db, 'servers', { ...row, server_id: 's4', pool: 'local' })

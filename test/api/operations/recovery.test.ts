@@ -202,6 +202,7 @@ test('every POST that makes something notes what it made', async () => {
     '/snapshots': { server_id: id },
     '/servers/{server_id}/restore': {},
     '/images': { name: 'a' },
+    '/backups/{backup_id}/snapshot': {},
     '/servers/{server_id}/console': {},
     '/servers/{server_id}/stop': {},
     '/servers/{server_id}/ports': { protocol: 'tcp', port: 80 },
@@ -216,27 +217,25 @@ test('every POST that makes something notes what it made', async () => {
     '/webhooks/{webhook_id}/test': {},
     '/webhooks/{webhook_id}/rotate-secret': {},
   }
-  let [webhookId, networkId, firewallId, snapshot_id, volumeId] = ['', '', '', '', '']
+  const ids: Record<string, string> = { server_id: id }
   const { paths } = (await t.call('GET', '/openapi.json')).body
   // Those of people have no account that a key could belong to.
   const takesKey = ({ security }: { security: object[] }) => security.some((way) => 'token' in way)
   const posts = Object.keys(paths).filter((path) => 'post' in paths[path] && takesKey(paths[path].post))
   expect(posts.sort()).toEqual(Object.keys(bodies).sort())
   for (const [path, body] of Object.entries(bodies)) {
-    const here = path
-      .replace('{server_id}', id)
-      .replace('{webhook_id}', webhookId)
-      .replace('{network_id}', networkId)
-      .replace('{firewall_id}', firewallId)
-      .replace('{volume_id}', volumeId)
-    const sent = path.endsWith('/restore') || path === '/images' ? { ...Object(body), snapshot_id } : body
+    const here = path.replace(/\{(\w+)\}/g, (_, name) => ids[name] ?? '')
+    const { snapshot_id: copied } = ids
+    // Backups are made at night.
+    if (path.startsWith('/backups'))
+      await t.db.updateTable('snapshots').set({ item_type: 'backup' }).execute()
+    const needsCopy = path.endsWith('/restore') || path === '/images'
+    const sent = needsCopy ? { ...Object(body), snapshot_id: copied } : body
     const reply = await t.call('POST', here, sent, { 'idempotency-key': path })
     expect([path, reply.status]).toEqual([path, expect.toSatisfy((status) => status < 300)])
-    webhookId = reply.body.webhook_id ?? webhookId
-    networkId = reply.body.network_id ?? networkId
-    firewallId = reply.body.firewall_id ?? firewallId
-    snapshot_id = reply.body.snapshot_id ?? snapshot_id
-    volumeId = reply.body.volume_id ?? volumeId
+    const { webhook_id, network_id, firewall_id, snapshot_id, volume_id } = reply.body
+    const made = { webhook_id, network_id, firewall_id, snapshot_id, volume_id, backup_id: snapshot_id }
+    for (const [name, value] of Object.entries(made)) if (value) ids[name] = value
     await t.db.updateTable('webhooks').set({ verification: 'verified' }).execute()
     await t.finish()
   }

@@ -12,6 +12,8 @@ export interface Stage {
   /** POST /volumes; @returns the volume's id */
   volume(): Promise<string>
   act(method: 'POST' | 'PATCH' | 'DELETE', path: string, body?: Record<string, unknown>): Promise<void>
+  /** Begins the backups that are due. */
+  backUp(): Promise<void>
   /** Until nothing is left to carry out. */
   settle(): Promise<void>
 }
@@ -61,6 +63,13 @@ export const scenarios: Record<string, (stage: Stage) => Promise<() => Promise<u
   snapshot: async (stage) => {
     const id = await made(stage)
     return () => stage.act('POST', '/snapshots', { server_id: id })
+  },
+  backup: async (stage) => {
+    const id = await made(stage, { backups_enabled: true })
+    return async () => {
+      await stage.db.updateTable('servers').set({ backup_due_at: 0 }).where('server_id', '=', id).execute()
+      await stage.backUp()
+    }
   },
   restore: async (stage) => {
     const id = await made(stage)

@@ -167,6 +167,7 @@ function stageOf({ app, db, driver, order }: Service, request: ReturnType<typeof
       const volume = { name: 'data', zone_slug: order.zone_slug, size_gb: 1 }
       return (await request('POST', '/volumes', volume)).body.volume_id
     },
+    backUp: () => app.backups.look(),
     act: async (...call) => void (await accepted(...call)),
     settle: async () => {
       for (;;) {
@@ -189,6 +190,7 @@ async function recover({ app, db, driver }: Service, stage: Stage): Promise<void
   await app.reconciler.look()
   await stage.settle()
   app.reconciler.start()
+  app.backups.start()
   const operations = await db.selectFrom('operations').selectAll().orderBy('operation_id').execute()
   const broken = await brokenAtRest({
     ...{ db, machines: await driver.list(), volumes: await driver.listVolumes(), ports: PORTS },

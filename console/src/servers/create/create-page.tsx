@@ -73,6 +73,7 @@ function firstOrder(zone: Zone, template: Template, { items }: SshKeyList): Orde
     user_data: '',
     labels: '',
     delete_protection: false,
+    backups_enabled: false,
   }
 }
 
@@ -108,7 +109,7 @@ function OrderPage({ first, zone, zones, templates, keys }: Offer & { first: Ord
             <PlanSection {...section} smallestDisk={image?.minDiskGb ?? 0} />
             <KeySection {...section} keys={keys.items} />
             <NetworkSection {...section} zone={chosen} />
-            <MoreSection {...section} isNameWrong={isNameWrong} />
+            <MoreSection {...section} features={chosen.features} isNameWrong={isNameWrong} />
           </div>
           <Summary order={order} request={request} image={image} quoted={quoted} isNameWrong={isNameWrong} />
         </div>

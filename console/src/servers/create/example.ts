@@ -22,6 +22,7 @@ export function exampleOf(request: ServerCreate): Example {
     'no-ipv6': request.enable_ipv6 === false,
     network: request.network_ids,
     firewall: request.firewall_ids,
+    backups: request.backups_enabled,
     'delete-protection': request.delete_protection,
   })
   return { route: 'POST /servers', body: request, berth: command, sdk: 'servers.create' }

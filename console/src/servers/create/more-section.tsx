@@ -1,3 +1,4 @@
+import type { Zone } from '@berth/sdk'
 import { useQuery } from '@tanstack/react-query'
 import { projectsQuery } from '../../account/queries.ts'
 import { Check, SelectField, TextArea, TextField } from '../../ui/field.tsx'
@@ -8,10 +9,11 @@ import { useCreateText } from './text.ts'
 interface MoreSectionProps {
   order: Order
   onChange: ChangeOrder
+  features: Zone['features']
   isNameWrong: boolean
 }
 
-export function MoreSection({ order, onChange, isNameWrong }: MoreSectionProps) {
+export function MoreSection({ order, onChange, features, isNameWrong }: MoreSectionProps) {
   const t = useCreateText()
   const projects = useQuery(projectsQuery).data?.items ?? []
   const first = projects.find(({ is_default }) => is_default)?.project_id ?? ''
@@ -48,6 +50,14 @@ export function MoreSection({ order, onChange, isNameWrong }: MoreSectionProps) 
           value={order.user_data}
           onChange={(event) => onChange({ user_data: event.target.value })}
         />
+        {features.includes('backups') ? (
+          <Check
+            checked={order.backups_enabled}
+            onChange={(event) => onChange({ backups_enabled: event.target.checked })}
+          >
+            {t.backUp}
+          </Check>
+        ) : null}
         <Check
           checked={order.delete_protection}
           onChange={(event) => onChange({ delete_protection: event.target.checked })}

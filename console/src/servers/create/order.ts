@@ -24,6 +24,7 @@ export interface Order {
   user_data: string
   labels: string
   delete_protection: boolean
+  backups_enabled: boolean
 }
 
 export type ChangeOrder = (part: Partial<Order>) => void
@@ -72,5 +73,6 @@ export function requestOf(order: Order, features: Zone['features']): ServerCreat
     ...(order.user_data === '' ? {} : { user_data: order.user_data }),
     ...(Object.keys(labels).length > 0 ? { labels } : {}),
     ...(order.delete_protection ? { delete_protection: true } : {}),
+    ...(features.includes('backups') && order.backups_enabled ? { backups_enabled: true } : {}),
   }
 }

@@ -20,6 +20,7 @@ export function DeleteServer({ server, onClose }: { server: Server; onClose: () 
   return (
     <ConfirmDelete title={t.deleteTitle(server.name)} name={server.name} mutation={remove} onClose={onClose}>
       <p>{t.deleteAbout}</p>
+      {server.backups_enabled ? <p>{t.deleteBackups}</p> : null}
     </ConfirmDelete>
   )
 }

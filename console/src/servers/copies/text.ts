@@ -1,4 +1,4 @@
-import { messages } from '../messages.ts'
+import { messages } from '../../messages.ts'
 
 export const useSnapshotsText = messages({
   en: {
@@ -9,7 +9,7 @@ export const useSnapshotsText = messages({
     server: 'Server',
     choose: 'Choose a server',
     status: 'Status',
-    statuses: { creating: 'Being made', available: 'Available', error: 'Failed' },
+    statuses: { creating: 'Being made', available: 'Available', error: 'Failed or damaged' },
     crash: 'The server was not ready for it: the copy is like a disk after a power failure.',
     size: 'Size',
     gb: (n: number) => `${n} GB`,
@@ -21,6 +21,18 @@ export const useSnapshotsText = messages({
     none: 'No snapshots',
     noneAbout: 'Make one before an upgrade, to be able to return.',
     noZones: 'No zone supports snapshots.',
+    backups: 'Backups',
+    backUp: 'Back up every day',
+    backUpAbout:
+      'The last seven backups are kept, and for a week after the server is deleted or its backups are turned off.',
+    hour: 'Begins at',
+    noBackups: 'No backups yet.',
+    expires: 'Deleted',
+    verified: 'Verified',
+    keep: 'Turn into snapshot',
+    deleteBackupTitle: (name: string) => `Delete the backup ${name}?`,
+    restoreBackupAbout: (name: string) =>
+      `The disk becomes as it was in the backup ${name}. Everything written since is lost. The server is powered off, and runs afterwards.`,
     rename: 'Rename',
     delete: 'Delete',
     deleteTitle: (name: string) => `Delete the snapshot ${name}?`,
@@ -38,7 +50,7 @@ export const useSnapshotsText = messages({
     server: 'Сервер',
     choose: 'Выберите сервер',
     status: 'Статус',
-    statuses: { creating: 'Создаётся', available: 'Готов', error: 'Не удался' },
+    statuses: { creating: 'Создаётся', available: 'Готов', error: 'Не удался или повреждён' },
     crash: 'Сервер не успел подготовиться: копия — как диск после отключения питания.',
     size: 'Размер',
     gb: (n) => `${n} ГБ`,
@@ -50,6 +62,18 @@ export const useSnapshotsText = messages({
     none: 'Снимков нет',
     noneAbout: 'Создайте снимок перед обновлением, чтобы можно было вернуться.',
     noZones: 'Ни одна зона не поддерживает снимки.',
+    backups: 'Резервные копии',
+    backUp: 'Создавать копию каждый день',
+    backUpAbout:
+      'Хранятся семь последних копий, а после удаления сервера или отключения копирования — ещё неделю.',
+    hour: 'Начало',
+    noBackups: 'Резервных копий пока нет.',
+    expires: 'Будет удалена',
+    verified: 'Проверена',
+    keep: 'Превратить в снимок',
+    deleteBackupTitle: (name) => `Удалить резервную копию ${name}?`,
+    restoreBackupAbout: (name) =>
+      `Диск станет таким, как в резервной копии ${name}. Всё, что записано позже, будет потеряно. Сервер выключится, а затем снова запустится.`,
     rename: 'Переименовать',
     delete: 'Удалить',
     deleteTitle: (name) => `Удалить снимок ${name}?`,

@@ -1,7 +1,7 @@
 import { useMutation } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { queryClient } from '../client.ts'
-import { ConfirmDelete } from '../ui/confirm-delete.tsx'
+import { ConfirmDelete } from './confirm-delete.tsx'
 
 interface DeleteResourceProps {
   title: string

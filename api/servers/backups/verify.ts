@@ -1,0 +1,43 @@
+import type { FastifyBaseLogger as Logger } from 'fastify'
+import type { Clock } from '../../clock.ts'
+import type { Database } from '../../database/database.ts'
+import type { Drivers } from '../../drivers/drivers.ts'
+import { recordVerified, unverifiedCopies } from '../../snapshots/verification.ts'
+import { postponeBackup } from '../store.ts'
+
+/** Copies of a pool that one look may verify. A host reads one at a time. */
+const AT_ONCE = 20
+
+interface VerifyOptions {
+  db: Database
+  clock: Clock
+  drivers: Drivers
+  log: Logger
+}
+
+/** Verifies copies that are due, each pool separately, so that a driver that is down delays no other. */
+export async function verifyCopies(options: VerifyOptions): Promise<void> {
+  const { drivers, log } = options
+  await Promise.all(
+    drivers.pools.map((pool) =>
+      verifyIn(pool, options).catch((error: unknown) =>
+        log.error({ err: error, pool }, 'the copies of a pool could not be verified; trying again'),
+      ),
+    ),
+  )
+}
+
+async function verifyIn(pool: string, { db, clock, drivers, log }: VerifyOptions): Promise<void> {
+  for (const { snapshot_id, server_id } of await unverifiedCopies(db, pool, clock.now(), AT_ONCE)) {
+    const found = await drivers.at(pool).verifySnapshot(snapshot_id)
+    if (found.state === 'reading') return
+    if (found.state === 'damaged')
+      log.error({ snapshot_id, server_id, reason: found.message }, 'a copy of a disk is damaged')
+    const now = clock.now()
+    await db.transaction().execute(async (tx) => {
+      const isLost = await recordVerified(tx, snapshot_id, found, now)
+      // Another one takes its place as soon as possible.
+      if (isLost) await postponeBackup(tx, server_id, now)
+    })
+  }
+}

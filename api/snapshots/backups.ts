@@ -1,0 +1,187 @@
+import { findAccount, lockAccount } from '../accounts/accounts.ts'
+import { requireRoom } from '../accounts/quotas.ts'
+import { beginRate } from '../billing/rates.ts'
+import type { Catalog } from '../catalog/file.ts'
+import type { Queries } from '../database/database.ts'
+import { ApiError, found } from '../http/contract/problem.ts'
+import { billedSnapshot, snapshotPrice } from './billing.ts'
+import { tell } from './events.ts'
+import { snapshotProblems } from './schema.ts'
+import {
+  type Copy,
+  copyColumns,
+  dropSnapshot,
+  lockSnapshot,
+  ofAccount,
+  snapshotQuota,
+  writeSnapshot,
+} from './snapshots.ts'
+import type { SnapshotTable } from './tables.ts'
+import { billedGb } from './view.ts'
+
+/** Backups of a server that are kept; the oldest goes once another one is ready. */
+export const MOST_BACKUPS = 7
+/** How long backups stay once their server is deleted, or their server's backups are off. */
+export const BACKUPS_KEPT_DAYS = 7
+export const BACKUPS_KEPT_MS = BACKUPS_KEPT_DAYS * 24 * 3600_000
+/** Expiring backups that an account keeps: otherwise servers that come and go would fill a disk. */
+const MOST_EXPIRING = 70
+const SOME = 200
+
+/** True if a server is being created or restored from a snapshot or backup, whose row is locked. */
+export type IsUsing = (tx: Queries, snapshotId: string) => Promise<boolean>
+
+function backupsOf(db: Queries, serverId: string) {
+  return db
+    .selectFrom('snapshots')
+    .where('server_id', '=', serverId)
+    .where('item_type', '=', 'backup')
+    .where('deleted_at', 'is', null)
+}
+
+/** The time of a server's newest backup; null: it has none. */
+export async function newestBackupAt(db: Queries, serverId: string): Promise<number | null> {
+  const newest = await backupsOf(db, serverId)
+    .select('created_at')
+    .orderBy('snapshot_id', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return newest?.created_at ?? null
+}
+
+/**
+ * Records that a backup is available; null: it could not be made. The server's oldest backups make room for it.
+ * @param expiresAt the time at which it goes, because its server is backed up no more; null: none
+ */
+export async function finishBackup(
+  tx: Queries,
+  backupId: string,
+  {
+    made,
+    expiresAt,
+    isUsing,
+    now,
+  }: { made: Copy | null; expiresAt: number | null; isUsing: IsUsing; now: number },
+): Promise<void> {
+  const row = await lockSnapshot(tx, backupId)
+  if (row?.status !== 'creating') return
+  const state = { operation_id: null, updated_at: now, expires_at: expiresAt }
+  const change: Partial<SnapshotTable> = made
+    ? { ...state, status: 'available', ...copyColumns(made, now) }
+    : { ...state, status: 'error', deleted_at: now }
+  await writeSnapshot(tx, backupId, change)
+  await tell(tx, made ? 'created' : 'failed', { ...row, ...change }, now)
+  if (made) await dropBeyond(tx, row.server_id, isUsing, now)
+}
+
+/** Deletes a server's backups beyond the newest; one that is in use goes with a later one. */
+async function dropBeyond(tx: Queries, serverId: string, isUsing: IsUsing, now: number): Promise<void> {
+  const old = await backupsOf(tx, serverId)
+    .select('snapshot_id')
+    .where('status', '=', 'available')
+    .orderBy('snapshot_id', 'desc')
+    .limit(SOME)
+    .offset(MOST_BACKUPS)
+    .execute()
+  for (const { snapshot_id } of old)
+    if (!(await isUsing(tx, snapshot_id))) await dropSnapshot(tx, snapshot_id, now)
+}
+
+/** Gives the backups of a server that is backed up no more a time at which they go, and bounds those of the account. */
+export async function expireBackups(
+  tx: Queries,
+  { server_id, account_id }: { server_id: string; account_id: string },
+  at: number,
+  now: number,
+): Promise<void> {
+  await setExpiry(tx, server_id, at, now)
+  const excess = await ofAccount(tx, account_id, 'backup')
+    .select('snapshot_id')
+    .where('expires_at', 'is not', null)
+    .orderBy('snapshot_id', 'desc')
+    .limit(SOME)
+    .offset(MOST_EXPIRING)
+    .execute()
+  for (const { snapshot_id } of excess)
+    await writeSnapshot(tx, snapshot_id, { expires_at: now, updated_at: now })
+}
+
+/** Keeps the backups of a server that is backed up again. */
+export function retainBackups(tx: Queries, serverId: string, now: number): Promise<void> {
+  return setExpiry(tx, serverId, null, now)
+}
+
+async function setExpiry(
+  tx: Queries,
+  serverId: string,
+  expires_at: number | null,
+  updated_at: number,
+): Promise<void> {
+  await tx
+    .updateTable('snapshots')
+    .set({ expires_at, updated_at })
+    .where('server_id', '=', serverId)
+    .where('item_type', '=', 'backup')
+    .where('deleted_at', 'is', null)
+    .execute()
+}
+
+/** Some of the backups whose time has come. */
+export function expiredBackups(db: Queries, now: number) {
+  return db
+    .selectFrom('snapshots')
+    .select('snapshot_id')
+    .where('expires_at', '<=', now)
+    .where('deleted_at', 'is', null)
+    .where('item_type', '=', 'backup')
+    .orderBy('expires_at')
+    .limit(SOME)
+    .execute()
+}
+
+/** Deletes a backup whose time has come, unless a server is being created from it. */
+export async function dropExpired(
+  tx: Queries,
+  backupId: string,
+  isUsing: IsUsing,
+  now: number,
+): Promise<void> {
+  const row = await lockSnapshot(tx, backupId)
+  if (row?.item_type !== 'backup' || row.expires_at === null || row.expires_at > now) return
+  if (!(await isUsing(tx, backupId))) await dropSnapshot(tx, backupId, now)
+}
+
+/**
+ * Turns a backup into a snapshot of the same id, which is billed from now on, and stays.
+ * @throws ApiError backup_not_found, backup_not_ready, quota_exceeded, insufficient_balance
+ */
+export async function keepBackup(
+  tx: Queries,
+  {
+    catalog,
+    requireCover,
+  }: { catalog: Catalog; requireCover: (tx: Queries, accountId: string, added: number) => Promise<void> },
+  { account_id, snapshot_id }: SnapshotTable,
+  { name, now }: { name: string | undefined; now: number },
+): Promise<SnapshotTable> {
+  const account = await lockAccount(tx, account_id)
+  const row = found(await lockSnapshot(tx, snapshot_id), snapshotProblems.backup_not_found)
+  if (row.item_type !== 'backup')
+    throw new ApiError(snapshotProblems.backup_not_found, 'It is a snapshot already.')
+  if (row.status !== 'available')
+    throw new ApiError(snapshotProblems.backup_not_ready, 'Wait until the backup is available.')
+  await requireRoom(tx, account, snapshotQuota)
+  const price = snapshotPrice(catalog, row.zone_slug, billedGb(row.bytes ?? 0), now)
+  if (price.price_hour > 0) await requireCover(tx, account_id, price.price_hour)
+  const { default_project_id: project_id } = await findAccount(tx, account_id)
+  const change = {
+    ...{ item_type: 'snapshot' as const, expires_at: null, project_id, name: name ?? row.name },
+    ...{ ...price, priced_at: now, updated_at: now },
+  }
+  await writeSnapshot(tx, snapshot_id, change)
+  const kept = { ...row, ...change }
+  if (price.price_hour > 0) await beginRate(tx, billedSnapshot(kept), price, now)
+  await tell(tx, 'deleted', row, now)
+  await tell(tx, 'created', kept, now)
+  return kept
+}

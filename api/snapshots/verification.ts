@@ -1,0 +1,84 @@
+import { changeRate } from '../billing/rates.ts'
+import type { Queries } from '../database/database.ts'
+import type { VerifyState } from '../drivers/snapshots.ts'
+import { billedSnapshot } from './billing.ts'
+import { tell } from './events.ts'
+import { lockSnapshot, writeSnapshot } from './snapshots.ts'
+import type { SnapshotTable } from './tables.ts'
+
+const WEEK_MS = 7 * 24 * 3600_000
+/** A copy that is not verified by then is overdue. */
+const OVERDUE_MS = 24 * 3600_000
+
+/** The available copies of a pool that are due to be verified, the longest overdue first. */
+export function unverifiedCopies(db: Queries, pool: string, now: number, limit: number) {
+  return db
+    .selectFrom('snapshots')
+    .select(['snapshot_id', 'server_id'])
+    .where('pool', '=', pool)
+    .where('verify_due_at', '<=', now)
+    .where('deleted_at', 'is', null)
+    .where('status', '=', 'available')
+    .orderBy('verify_due_at')
+    .orderBy('snapshot_id')
+    .limit(limit)
+    .execute()
+}
+
+/**
+ * Records how a copy was found. A damaged one can't be restored any more and costs nothing; its files stay on the host
+ * for the operator.
+ * @returns true if it is a damaged backup
+ */
+export async function recordVerified(
+  tx: Queries,
+  snapshotId: string,
+  found: Exclude<VerifyState, { state: 'reading' }>,
+  now: number,
+): Promise<boolean> {
+  const row = await lockSnapshot(tx, snapshotId)
+  if (row?.status !== 'available') return false
+  const isIntact = found.state === 'intact'
+  const change: Partial<SnapshotTable> = isIntact
+    ? { verified_at: now, verified_by: 'hash', verify_due_at: now + WEEK_MS, updated_at: now }
+    : {
+        ...{
+          status: 'error',
+          status_reason: 'It was found damaged.',
+          verify_due_at: null,
+          price_month: 0,
+          price_hour: 0,
+          updated_at: now,
+        },
+        ...(row.item_type === 'backup' ? { expires_at: now + WEEK_MS } : {}),
+      }
+  await writeSnapshot(tx, snapshotId, change)
+  if (!isIntact && row.price_hour > 0) await changeRate(tx, billedSnapshot(row), null, now)
+  await tell(tx, isIntact ? 'updated' : 'failed', { ...row, ...change }, now)
+  return row.item_type === 'backup' && !isIntact
+}
+
+/** Counts copies by how they were found, for the operator. */
+export async function countCopies(db: Queries, now: number) {
+  return db
+    .selectFrom('snapshots')
+    .select(({ eb, fn }) => [
+      'item_type as kind',
+      eb
+        .case()
+        .when('status', '=', 'error')
+        .then('damaged')
+        .when('verify_due_at', '<', now - OVERDUE_MS)
+        .then('overdue')
+        .when('verified_at', 'is', null)
+        .then('new')
+        .else('verified')
+        .end()
+        .as('state'),
+      fn.countAll<number>().as('total'),
+    ])
+    .where('deleted_at', 'is', null)
+    .where('bytes', 'is not', null)
+    .groupBy(['item_type', 'state'])
+    .execute()
+}
