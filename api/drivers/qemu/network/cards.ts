@@ -4,6 +4,7 @@ import type { Elements } from './elements.ts'
 import { chainsOf } from './firewalls.ts'
 import { privateElements } from './private.ts'
 import { publicElements } from './public.ts'
+import { classesOf, QUEUE_BYTES } from './queues.ts'
 import { cardOf } from './rules.ts'
 
 /** The network card of a machine that is on, or about to be. */
@@ -50,6 +51,8 @@ export interface HostElements {
   open4: readonly string[]
   /** The ranges of public addresses; null if the uplink carries none. */
   pools: PublicPools | null
+  /** True if packets beyond a machine's bandwidth wait in a queue. */
+  isQueued: boolean
 }
 
 /** Returns the contents of the namespace's sets and maps for these cards. */
@@ -64,7 +67,8 @@ export function elementsOf(cards: readonly Card[], resolverAddress: string, host
     ['inet berth counter', set(names.flatMap((name) => [`rx_${name}`, `tx_${name}`]))],
     ['inet berth rx', new Map(heard('rx'))],
     ['inet berth tx', new Map(heard('tx'))],
-    ...limitElements(networks),
+    ...limitElements(networks, host.isQueued),
+    ['inet berth classes', new Map(host.isQueued ? classNames(networks) : [])],
     ['inet berth ports', portsOf(cards)],
     ...firewallElements(cards),
     ['inet berth probed', set(cards.filter(({ isProbed }) => isProbed).map((card) => nameOf(card)))],
@@ -84,8 +88,12 @@ export function elementsOf(cards: readonly Card[], resolverAddress: string, host
 /**
  * Returns the bandwidth limits of machines, separate for each direction. A limit's name says its rate, so that
  * another one replaces it when the rate changes. After a pause, the kernel lets a second's worth through at once.
+ * @param isQueued true if the limits only bound what a queue at the machine's rate would lose, or never sees
  */
-function limitElements(networks: readonly ServerNetwork[]): [string, Map<string, string>][] {
+function limitElements(
+  networks: readonly ServerNetwork[],
+  isQueued: boolean,
+): [string, Map<string, string>][] {
   const limits = new Map<string, string>()
   const [sent, got] = [new Map<string, string>(), new Map<string, string>()]
   for (const { number, bandwidthMbit } of networks) {
@@ -95,8 +103,10 @@ function limitElements(networks: readonly ServerNetwork[]): [string, Map<string,
       ['tx', sent],
       ['rx', got],
     ] as const) {
-      const name = `${way}_${card}_${bandwidthMbit}`
-      limits.set(name, `{ rate over ${bandwidthMbit * 125_000} bytes/second ; }`)
+      const name = `${way}_${card}_${bandwidthMbit}${isQueued ? '_queued' : ''}`
+      const rate = bandwidthMbit * 125_000
+      const beyond = `{ rate over ${rate * 1.25} bytes/second burst ${rate + QUEUE_BYTES} bytes ; }`
+      limits.set(name, isQueued ? beyond : `{ rate over ${rate} bytes/second ; }`)
       names.set(card, name)
     }
   }
@@ -105,6 +115,10 @@ function limitElements(networks: readonly ServerNetwork[]): [string, Map<string,
     ['inet berth slow_tx', sent],
     ['inet berth slow_rx', got],
   ]
+}
+
+function classNames(networks: readonly ServerNetwork[]): [string, string][] {
+  return [...classesOf(networks)].map(([number, name]) => [cardOf(number), name])
 }
 
 /** Machines with equal rules share a chain. */

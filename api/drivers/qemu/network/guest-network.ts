@@ -20,6 +20,7 @@ import { type Namespace, openNamespace, UserSpace } from './namespace.ts'
 import { OUTGOING_RULES, Recorder } from './outgoing.ts'
 import { PastaUplink } from './pasta-uplink.ts'
 import { connectPrivate, linksIn, type NetworkLink, placesOf } from './private.ts'
+import { queuePackets } from './queues.ts'
 import { BRIDGES_APART, cardOf, rules } from './rules.ts'
 
 export interface GuestNetworkOptions {
@@ -52,6 +53,7 @@ export class GuestNetwork {
   #keeper: ElementKeeper
   #rules = 0
   readonly #recorder: Recorder
+  #canQueue = true
   #timer: NodeJS.Timeout | undefined
   readonly #calls = new Semaphore(1)
 
@@ -234,6 +236,7 @@ export class GuestNetwork {
         const lines = stray.map(({ number }) => `link delete ${cardOf(number)}`)
         if (lines.length > 0) await this.#inside(['ip', '-batch', '-'], lines.join('\n'))
         if (await this.#connect(present)) mended.push('its private networks')
+        if (await this.#queue()) mended.push('its queues')
         if (!(await this.#record())) {
           await this.#inside(['nft', '-f', '-'], OUTGOING_RULES)
           mended.push('its record of connections')
@@ -264,6 +267,7 @@ export class GuestNetwork {
     await this.#keeper.mend(await this.#wanted())
     this.#rules = this.#keeper.rules
     await this.#uplink.raise()
+    await this.#queue()
     await this.#lead()
   }
 
@@ -292,12 +296,31 @@ export class GuestNetwork {
 
   async #keep(): Promise<void> {
     await this.#keeper.keep(await this.#wanted())
+    await this.#queue()
     await this.#lead()
   }
 
   async #wanted() {
     const pools = this.carriesPools ? this.#options.pools() : null
-    return elementsOf([...this.#cards.values()], RESOLVER, { ...(await hostElements(this.#address)), pools })
+    return elementsOf([...this.#cards.values()], RESOLVER, {
+      ...(await hostElements(this.#address)),
+      pools,
+      isQueued: this.#uplink.isQueued,
+    })
+  }
+
+  /** @returns true if something was missing */
+  async #queue(): Promise<boolean> {
+    if (!this.#uplink.isQueued) return false
+    const networks = [...this.#cards.values()].map(({ network }) => network)
+    try {
+      return await queuePackets(networks, (command, input) => this.#inside(command, input))
+    } catch (error) {
+      // A kernel without these queues leaves guests their network: the limits of the rules still hold.
+      if (this.#canQueue) this.#options.log.warn({ err: error }, 'Packets of guests can only be dropped')
+      this.#canQueue = false
+      return false
+    }
   }
 
   /** Connects private networks as the cards say. @returns true if something was missing */
@@ -350,7 +373,7 @@ async function ipv4Of(address: string): Promise<string> {
   return isIPv4(address) ? address : (await lookup(address, 4)).address
 }
 
-async function hostElements(address: string): Promise<Omit<HostElements, 'pools'>> {
+async function hostElements(address: string): Promise<Omit<HostElements, 'pools' | 'isQueued'>> {
   const addresses = (await hostAddresses()).map(({ address }) => address)
   const own = (isIt: (address: string) => boolean) => [
     ...new Set(addresses.filter((own) => isIt(own) && !own.startsWith('127.'))),

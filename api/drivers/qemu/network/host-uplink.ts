@@ -15,6 +15,8 @@ export interface Uplink {
   readonly ports: string
   /** The protocols whose connections leave the host by the port that they leave the namespace by. */
   readonly keeping: readonly ('tcp' | 'udp')[]
+  /** True if packets beyond a machine's bandwidth must wait, since the link recovers badly from their loss. */
+  readonly isQueued: boolean
   /** True if traffic of the public address pools uses the link. */
   readonly carriesPools: boolean
   isUp(): Promise<boolean>
@@ -45,6 +47,7 @@ export class HostUplink implements Uplink {
   readonly ports = PORTS
   readonly keeping = ['tcp', 'udp'] as const
   readonly carriesPools = true
+  readonly isQueued = false
   readonly #space: Namespace
   readonly #id: string
   readonly #address: string

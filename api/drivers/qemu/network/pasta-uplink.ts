@@ -38,6 +38,7 @@ export class PastaUplink implements Uplink {
   // pasta sends UDP from the host's port of the same number as in the namespace: no service uses these.
   readonly ports = '49152-65535'
   readonly carriesPools = false
+  readonly isQueued = true
   readonly keeping = ['udp'] as const
   readonly #space: UserSpace
   readonly #mark: string

@@ -58,6 +58,7 @@ table inet berth {
   map tx       { type ifname : counter; }
   map slow_rx  { type ifname : limit; }
   map slow_tx  { type ifname : limit; }
+  map classes  { type ifname : classid; }
   map fw_in    { type ifname : verdict; }
   map fw_out   { type ifname : verdict; }
   set probed   { type ifname; }
@@ -225,6 +226,7 @@ const FILTERS = `
     type filter hook forward priority filter + 10; policy accept;
     limit name iifname map @slow_tx drop
     counter name iifname map @tx
+    meta priority set iifname map @classes
   }
   chain count_heard {
     type filter hook input priority filter + 10; policy accept;
