@@ -98,6 +98,8 @@ export function limitsCommand(): Command {
         'CPU per month': ({ unit_prices }) => rub(unit_prices.cpu_month_rub),
         'GB of RAM per month': ({ unit_prices }) => rub(unit_prices.ram_gb_month_rub),
         'GB of disk per month': ({ unit_prices }) => rub(unit_prices.disk_gb_month_rub),
+        'GB of snapshot per month': ({ snapshot_gb_month_rub }) => rub(snapshot_gb_month_rub),
+        Backups: ({ backups_percent }) => `${backups_percent} % of the price`,
         ...trafficParts,
       })
     }),

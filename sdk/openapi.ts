@@ -879,6 +879,10 @@ export interface Limits {
     /** Price of a GB of disk per month, in rubles with two decimals */
     disk_gb_month_rub: string
   }
+  /** Price of a GB of a snapshot or an image per month, in rubles with two decimals */
+  snapshot_gb_month_rub: string
+  /** Price of the daily backups of a server, in percent of its own */
+  backups_percent: number
   /** GB (1,000,000,000 bytes) that may be sent to the internet in a calendar month (UTC) for the price; incoming traffic is free */
   traffic_gb: number
   /** Price of each further TB (1,000 GB); 0.00 if it is free, in rubles with two decimals */

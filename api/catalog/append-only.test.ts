@@ -31,6 +31,15 @@ test('a zone in which accounts have volumes stays', () => {
   ])
 })
 
+test('a template of which only a copy of a disk is left stays, with its login', () => {
+  const held = [{ zone_slug: 'local-1', address: null, template_id: micro }]
+  const changed = parse(shipped.replace('default_username: berth', 'default_username: root'))
+  expect(breaches(parse(shipped), changed, [], held, now)).toEqual([
+    expect.stringMatching(/^default_username of template micro/),
+  ])
+  expect(breaches(parse(shipped), changed, [], [], now)).toEqual([])
+})
+
 test('entries that servers use stay as they are, and can be retired', () => {
   expect(after(/local-1/g, 'msk-1')[0]).toMatch(/^zone local-1 is missing, but it is in use: put it back/)
   expect(after('- { slug: nano,', '- { slug: tiny,')[0]).toMatch(/^preset nano is missing/)

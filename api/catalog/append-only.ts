@@ -11,11 +11,13 @@ export interface Ordered {
   preset_id: string | null
 }
 
-/** A public address or a volume that an account has. */
+/** A public address, a volume, or a copy of a disk that an account has. */
 export interface Held {
   zone_slug: string
-  /** Null for a volume. */
+  /** Null unless it is an address. */
   address: string | null
+  /** The template of a copy, which has the login of servers that are created from it. */
+  template_id?: string
 }
 
 const DAY_MS = 24 * 3600_000
@@ -44,7 +46,7 @@ export function breaches(
     ...brokenOffers('template', before.templates, after.templates, {
       idOf: (template) => template.templateId,
       slugOf: (template) => template.slug,
-      isUsed: isIn(ordered.map((server) => server.template_id)),
+      isUsed: isIn([...ordered, ...held].map(({ template_id }) => template_id ?? null)),
       fixed: ['default_username', (template) => template.defaultUsername],
     }),
     ...brokenOffers('preset', before.presets, after.presets, {

@@ -182,6 +182,11 @@ export const Limits = Type.Object(
       },
       { description: 'Prices of the parts of a custom plan' },
     ),
+    snapshot_gb_month_rub: money('Price of a GB of a snapshot or an image per month', '3.00'),
+    backups_percent: Type.Integer({
+      description: 'Price of the daily backups of a server, in percent of its own',
+      examples: [20],
+    }),
     ...traffic,
   },
   { title: 'Limits', description: 'Sizes and prices of custom plans in a zone' },

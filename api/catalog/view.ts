@@ -79,6 +79,8 @@ export function limitsView(
       ram_gb_month_rub: formatMoney(prices.ramGb),
       disk_gb_month_rub: formatMoney(prices.diskGb),
     },
+    snapshot_gb_month_rub: formatMoney(prices.snapshotGb),
+    backups_percent: prices.backupsPercent,
     ...trafficView(customTraffic(limits, prices)),
   }
 }

@@ -12,6 +12,7 @@ import type { Database } from '../database/database.ts'
 import { openSqlite } from '../database/sqlite.ts'
 import { writeWholeSync } from '../files.ts'
 import { orderedServers, payersOf } from '../servers/queries.ts'
+import { systemsOfCopies } from '../snapshots/queries.ts'
 import { zonesWithVolumes } from '../volumes/queries.ts'
 import { openImages } from './compute.ts'
 import { openDataDir, refuseMoved, requireInstallation } from './installation.ts'
@@ -63,6 +64,7 @@ export function catalogPlace(config: Config, db?: Database): CatalogPlace {
       look(async (db) => [
         ...(await heldAddresses(db).execute()),
         ...(await zonesWithVolumes(db).execute()).map((zone) => ({ ...zone, address: null })),
+        ...(await systemsOfCopies(db).execute()).map((system) => ({ ...system, address: null })),
       ])().catch((error) => (db ? Promise.reject(error) : [])),
   }
 }

@@ -43,3 +43,12 @@ export function undiscardedSnapshots(db: Queries, pool: string) {
     )
     .execute()
 }
+
+/** The zones and templates of all copies: the catalogue may not lose them. */
+export function systemsOfCopies(db: Queries) {
+  return db
+    .selectFrom('snapshots')
+    .select(['zone_slug', 'template_id'])
+    .distinct()
+    .where('deleted_at', 'is', null)
+}

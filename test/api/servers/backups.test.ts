@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { parseCatalog } from '../../../api/catalog/file.ts'
 import { DriverError } from '../../../api/drivers/driver.ts'
+import { systemsOfCopies } from '../../../api/snapshots/queries.ts'
 import { catalogText, type TestApp, testApp } from '../../harness/app.ts'
 import { issues, make, order } from '../harness/ordering.ts'
 
@@ -104,6 +105,22 @@ test('a request never waits for a backup: it takes its place, and the backup is 
     await due(t)
     expect((await backups(t, id))[0]).toMatchObject({ status: 'available' })
   }
+})
+
+test('the limits of custom plans name the prices of snapshots and backups', async () => {
+  const t = await priced()
+  const { body } = await t.call('GET', '/pricing/limits?zone_slug=local-1&cpu_type=amd')
+  expect(body).toMatchObject({ snapshot_gb_month_rub: '30.00', backups_percent: 20 })
+})
+
+test('the catalogue knows the template of a backup whose server is deleted', async () => {
+  const t = await priced()
+  const id = await make(t, backupsAt(3))
+  const { template_id, zone_slug } = await server(t, id)
+  await night(t, 3)
+  await t.call('DELETE', `/servers/${id}`)
+  await t.finish()
+  expect(await systemsOfCopies(t.db).execute()).toEqual([{ zone_slug, template_id }])
 })
 
 test('backups cost a share of the price of their server, while it is billed, in a line of their own', async () => {
