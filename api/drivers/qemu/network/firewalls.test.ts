@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { RESOLVER } from '../../addresses.ts'
 import type { FirewallRule } from '../../driver.ts'
 import { isLet } from '../../firewall.ts'
+import { askLong } from './test-frames.ts'
 import { type Agent, NetworkWorld } from './test-world.ts'
 
 const [FAR, FAR6, HOST] = ['192.0.2.80', '2001:db8:80::80', '198.51.100.2']
@@ -124,6 +125,17 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
       expect(await answers(four, [true, false])).toEqual([opened, closed])
       const six = [rule({ ...port, cidrs: ['2001:db8:ffff::/64'] })]
       expect(await answers(six, [false, true])).toEqual([closed, opened])
+    })
+
+    test.runIf(as === 'root')('rules hold for a datagram in pieces, in both directions', async () => {
+      const own = { ipv4: '203.0.113.7', ipv6: null }
+      const udp = { protocol: 'udp', ports: at(80) } as const
+      const firewall = [rule(udp), rule({ ...udp, direction: 'out' })]
+      await world.service.tell({ do: 'change', card: world.card(1, { public: own, firewall }) })
+      expect(await askLong(world.internet, own.ipv4, 80)).toMatch(/^udp from/)
+      expect(await askLong(world.internet, own.ipv4, 8080)).toBe('silence')
+      expect(await askLong(one, FAR, 80)).toMatch(/^udp from/)
+      expect(await askLong(one, FAR, 587)).not.toMatch(/from/)
     })
 
     test('refused traffic from outside gets no reply, and a guest’s own is refused at once', async () => {
