@@ -115,6 +115,7 @@ const adviceByCode: Partial<Record<string, string>> = {
   quota_exceeded: 'See the quotas with: berth whoami',
   server_state_conflict: 'See its status with: berth server show <server>',
   operation_in_progress: 'Wait for it with: berth server wait <server>',
+  rescue_conflict: 'See its status with: berth server show <server>',
   delete_protected: 'Turn off delete protection with: berth server update <server> --no-delete-protection',
   capacity_unavailable: 'See what fits with: berth capacity',
   address_in_use: 'Unassign it with: berth address unassign <address>',

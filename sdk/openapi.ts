@@ -1038,8 +1038,8 @@ export interface NotSupportedProblem {
   request_id: string
   /** Stable code for programs */
   code: 'not_supported'
-  /** A feature of a zone: `public_ipv4` and `public_ipv6`, public addresses of servers; `published_ports`, ports of the host that lead to a server; `private_networks`, networks between servers; `firewalls`, rules for connections; `console`, a serial console; `snapshots`, copies of disks; `backups`, one of them every day; `images`, images of your own; `reset_password`, a new password for a running server; `volumes`, disks that can be moved between servers */
-  feature: 'public_ipv4' | 'public_ipv6' | 'published_ports' | 'private_networks' | 'firewalls' | 'console' | 'snapshots' | 'backups' | 'images' | 'reset_password' | 'volumes'
+  /** A feature of a zone: `public_ipv4` and `public_ipv6`, public addresses of servers; `published_ports`, ports of the host that lead to a server; `private_networks`, networks between servers; `firewalls`, rules for connections; `console`, a serial console; `snapshots`, copies of disks; `backups`, one of them every day; `images`, images of your own; `reset_password`, a new password for a running server; `rescue`, a rescue system beside the disk; `volumes`, disks that can be moved between servers */
+  feature: 'public_ipv4' | 'public_ipv6' | 'published_ports' | 'private_networks' | 'firewalls' | 'console' | 'snapshots' | 'backups' | 'images' | 'reset_password' | 'volumes' | 'rescue'
 }
 
 export interface OpenInvitation {
@@ -1133,7 +1133,7 @@ export interface OperatedOperation {
   /** The server of the operation; null if it has none */
   server_id: string | null
   /** Type of the operation */
-  type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'restore' | 'snapshot' | 'backup' | 'reset_password' | 'delete' | 'attach_network' | 'detach_network' | 'import' | 'attach_volume' | 'detach_volume' | 'resize_volume' | 'delete_volume'
+  type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'restore' | 'rescue' | 'unrescue' | 'snapshot' | 'backup' | 'reset_password' | 'delete' | 'attach_network' | 'detach_network' | 'import' | 'attach_volume' | 'detach_volume' | 'resize_volume' | 'delete_volume'
   /** Queued (`pending`), in progress (`running`) or finished: `succeeded`, `failed`, or `canceled` by a later request */
   status: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled'
   /** Estimated progress in percent; 100 once it has succeeded */
@@ -1176,7 +1176,7 @@ export interface OperatedServer {
   /** Name of a zone, as `GET /zones` lists them */
   zone_slug: string
   /** Status of the server; those in -ing are temporary. `suspended`: stopped because the balance is used up, or by the operator; `error`: see `status_reason`, then start, reboot or delete it */
-  status: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'resetting_password' | 'restoring' | 'suspended' | 'error' | 'deleting'
+  status: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'resetting_password' | 'restoring' | 'rescuing' | 'unrescuing' | 'suspended' | 'error' | 'deleting'
   /** Why it has this status, if no request led to it: `guest_shutdown`, `balance_depleted`, `account_suspended`, `server_suspended`, or the error code of an operation; `host_unavailable` if its host does not answer, so that the status is the last known one; otherwise null */
   status_reason: string | null
   /** The operator's reason for suspending this server, which stays suspended until they resume it; otherwise null */
@@ -1212,6 +1212,8 @@ export interface OperatedServer {
   labels: Record<string, string>
   /** Whether `DELETE` and a rebuild are refused */
   delete_protection: boolean
+  /** Whether it boots the rescue system in place of its own disk, until `unrescue` */
+  rescue: boolean
   /** Whether it is backed up every day, which is billed beside its price */
   backups_enabled: boolean
   /** Hour of the day (UTC) in which its backup begins; null if it has none */
@@ -1234,7 +1236,7 @@ export interface OperatedServer {
     /** Id of the operation; wait for it by this id */
     operation_id: string
     /** Type of the operation */
-    type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'reset_password' | 'restore' | 'snapshot' | 'backup' | 'delete'
+    type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'reset_password' | 'restore' | 'rescue' | 'unrescue' | 'snapshot' | 'backup' | 'delete'
     /** Queued (`pending`), in progress (`running`) or finished: `succeeded`, `failed`, or `canceled` by a later request */
     status: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled'
     /** Estimated progress in percent; 100 once it has succeeded */
@@ -1267,7 +1269,7 @@ export interface Operation {
   /** The server of the operation; null if it has none */
   server_id: string | null
   /** Type of the operation */
-  type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'restore' | 'snapshot' | 'backup' | 'reset_password' | 'delete' | 'attach_network' | 'detach_network' | 'import' | 'attach_volume' | 'detach_volume' | 'resize_volume' | 'delete_volume'
+  type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'restore' | 'rescue' | 'unrescue' | 'snapshot' | 'backup' | 'reset_password' | 'delete' | 'attach_network' | 'detach_network' | 'import' | 'attach_volume' | 'detach_volume' | 'resize_volume' | 'delete_volume'
   /** Queued (`pending`), in progress (`running`) or finished: `succeeded`, `failed`, or `canceled` by a later request */
   status: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled'
   /** Estimated progress in percent; 100 once it has succeeded */
@@ -1493,7 +1495,7 @@ export interface PlainProblem {
   /** Id of the request; quote it when you report a problem to the operator */
   request_id: string
   /** Stable code for programs */
-  code: 'access_denied' | 'account_exists' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'authorization_pending' | 'backend_unavailable' | 'backup_not_found' | 'backup_not_ready' | 'bad_request' | 'delete_protected' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'image_in_use' | 'image_not_found' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'snapshot_in_use' | 'snapshot_not_found' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'volume_detached' | 'volume_in_use' | 'volume_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password'
+  code: 'access_denied' | 'account_exists' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'authorization_pending' | 'backend_unavailable' | 'backup_not_found' | 'backup_not_ready' | 'bad_request' | 'delete_protected' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'image_in_use' | 'image_not_found' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'rescue_conflict' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'snapshot_in_use' | 'snapshot_not_found' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'volume_detached' | 'volume_in_use' | 'volume_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password'
 }
 
 export interface PortPublish {
@@ -1544,7 +1546,7 @@ export interface Problem {
   /** Id of the request; quote it when you report a problem to the operator */
   request_id: string
   /** Stable code for programs */
-  code: 'access_denied' | 'account_exists' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'authorization_pending' | 'backend_unavailable' | 'backup_not_found' | 'backup_not_ready' | 'bad_request' | 'delete_protected' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'image_in_use' | 'image_not_found' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'snapshot_in_use' | 'snapshot_not_found' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'volume_detached' | 'volume_in_use' | 'volume_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password' | 'insufficient_scope' | 'validation_failed' | 'slow_down' | 'quota_exceeded' | 'ssh_key_exists' | 'server_state_conflict' | 'operation_in_progress' | 'insufficient_balance' | 'capacity_unavailable' | 'not_supported' | 'address_unavailable'
+  code: 'access_denied' | 'account_exists' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'authorization_pending' | 'backend_unavailable' | 'backup_not_found' | 'backup_not_ready' | 'bad_request' | 'delete_protected' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'image_in_use' | 'image_not_found' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'rescue_conflict' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'snapshot_in_use' | 'snapshot_not_found' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'volume_detached' | 'volume_in_use' | 'volume_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password' | 'insufficient_scope' | 'validation_failed' | 'slow_down' | 'quota_exceeded' | 'ssh_key_exists' | 'server_state_conflict' | 'operation_in_progress' | 'insufficient_balance' | 'capacity_unavailable' | 'not_supported' | 'address_unavailable'
   /** The scope that is needed */
   required_scope?: string | undefined
   /** Scopes that are accepted; one of them is enough */
@@ -1567,9 +1569,9 @@ export interface Problem {
   /** Id of the key that exists */
   ssh_key_id?: string | undefined
   /** Its status */
-  current_status?: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'resetting_password' | 'restoring' | 'suspended' | 'error' | 'deleting' | undefined
+  current_status?: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'resetting_password' | 'restoring' | 'rescuing' | 'unrescuing' | 'suspended' | 'error' | 'deleting' | undefined
   /** Statuses that allow it */
-  allowed_statuses?: Array<'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'resetting_password' | 'restoring' | 'suspended' | 'error' | 'deleting'> | undefined
+  allowed_statuses?: Array<'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'resetting_password' | 'restoring' | 'rescuing' | 'unrescuing' | 'suspended' | 'error' | 'deleting'> | undefined
   /** The operation to wait for */
   operation_id?: string | null | undefined
   /** Balance that is required: 24 hours of everything that the account pays for, including this, in rubles with two decimals */
@@ -1587,8 +1589,8 @@ export interface Problem {
   } | undefined
   /** Zones that have a free address now */
   alternatives?: Array<string> | undefined
-  /** A feature of a zone: `public_ipv4` and `public_ipv6`, public addresses of servers; `published_ports`, ports of the host that lead to a server; `private_networks`, networks between servers; `firewalls`, rules for connections; `console`, a serial console; `snapshots`, copies of disks; `backups`, one of them every day; `images`, images of your own; `reset_password`, a new password for a running server; `volumes`, disks that can be moved between servers */
-  feature?: 'public_ipv4' | 'public_ipv6' | 'published_ports' | 'private_networks' | 'firewalls' | 'console' | 'snapshots' | 'backups' | 'images' | 'reset_password' | 'volumes' | undefined
+  /** A feature of a zone: `public_ipv4` and `public_ipv6`, public addresses of servers; `published_ports`, ports of the host that lead to a server; `private_networks`, networks between servers; `firewalls`, rules for connections; `console`, a serial console; `snapshots`, copies of disks; `backups`, one of them every day; `images`, images of your own; `reset_password`, a new password for a running server; `rescue`, a rescue system beside the disk; `volumes`, disks that can be moved between servers */
+  feature?: 'public_ipv4' | 'public_ipv6' | 'published_ports' | 'private_networks' | 'firewalls' | 'console' | 'snapshots' | 'backups' | 'images' | 'reset_password' | 'volumes' | 'rescue' | undefined
 }
 
 export interface Project {
@@ -1965,6 +1967,11 @@ export interface RecoveryCodes {
   recovery_codes: Array<string>
 }
 
+export interface RescueRequest {
+  /** SSH keys that may log in to the rescue system. Default: none; it then gets a generated password, which the details of the server show */
+  ssh_key_ids?: Array<string> | undefined
+}
+
 export interface RestoreRequest {
   /** Id of the snapshot */
   snapshot_id?: string | undefined
@@ -1984,7 +1991,7 @@ export interface Server {
   /** Name of a zone, as `GET /zones` lists them */
   zone_slug: string
   /** Status of the server; those in -ing are temporary. `suspended`: stopped because the balance is used up, or by the operator; `error`: see `status_reason`, then start, reboot or delete it */
-  status: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'resetting_password' | 'restoring' | 'suspended' | 'error' | 'deleting'
+  status: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'resetting_password' | 'restoring' | 'rescuing' | 'unrescuing' | 'suspended' | 'error' | 'deleting'
   /** Why it has this status, if no request led to it: `guest_shutdown`, `balance_depleted`, `account_suspended`, `server_suspended`, or the error code of an operation; `host_unavailable` if its host does not answer, so that the status is the last known one; otherwise null */
   status_reason: string | null
   /** The operator's reason for suspending this server, which stays suspended until they resume it; otherwise null */
@@ -2020,6 +2027,8 @@ export interface Server {
   labels: Record<string, string>
   /** Whether `DELETE` and a rebuild are refused */
   delete_protection: boolean
+  /** Whether it boots the rescue system in place of its own disk, until `unrescue` */
+  rescue: boolean
   /** Whether it is backed up every day, which is billed beside its price */
   backups_enabled: boolean
   /** Hour of the day (UTC) in which its backup begins; null if it has none */
@@ -2042,7 +2051,7 @@ export interface Server {
     /** Id of the operation; wait for it by this id */
     operation_id: string
     /** Type of the operation */
-    type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'reset_password' | 'restore' | 'snapshot' | 'backup' | 'delete'
+    type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'reset_password' | 'restore' | 'rescue' | 'unrescue' | 'snapshot' | 'backup' | 'delete'
     /** Queued (`pending`), in progress (`running`) or finished: `succeeded`, `failed`, or `canceled` by a later request */
     status: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled'
     /** Estimated progress in percent; 100 once it has succeeded */
@@ -2246,7 +2255,7 @@ export interface ServerDetails {
   /** Name of a zone, as `GET /zones` lists them */
   zone_slug: string
   /** Status of the server; those in -ing are temporary. `suspended`: stopped because the balance is used up, or by the operator; `error`: see `status_reason`, then start, reboot or delete it */
-  status: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'resetting_password' | 'restoring' | 'suspended' | 'error' | 'deleting'
+  status: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'resetting_password' | 'restoring' | 'rescuing' | 'unrescuing' | 'suspended' | 'error' | 'deleting'
   /** Why it has this status, if no request led to it: `guest_shutdown`, `balance_depleted`, `account_suspended`, `server_suspended`, or the error code of an operation; `host_unavailable` if its host does not answer, so that the status is the last known one; otherwise null */
   status_reason: string | null
   /** The operator's reason for suspending this server, which stays suspended until they resume it; otherwise null */
@@ -2282,6 +2291,8 @@ export interface ServerDetails {
   labels: Record<string, string>
   /** Whether `DELETE` and a rebuild are refused */
   delete_protection: boolean
+  /** Whether it boots the rescue system in place of its own disk, until `unrescue` */
+  rescue: boolean
   /** Whether it is backed up every day, which is billed beside its price */
   backups_enabled: boolean
   /** Hour of the day (UTC) in which its backup begins; null if it has none */
@@ -2330,7 +2341,7 @@ export interface ServerDetails {
     /** Id of the operation; wait for it by this id */
     operation_id: string
     /** Type of the operation */
-    type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'reset_password' | 'restore' | 'snapshot' | 'backup' | 'delete'
+    type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'reset_password' | 'restore' | 'rescue' | 'unrescue' | 'snapshot' | 'backup' | 'delete'
     /** Queued (`pending`), in progress (`running`) or finished: `succeeded`, `failed`, or `canceled` by a later request */
     status: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled'
     /** Estimated progress in percent; 100 once it has succeeded */
@@ -2430,7 +2441,7 @@ export interface ServerDetails {
     excess_rub: string
   }
   /** Actions that its status allows now; `update` changes the name and similar fields, `resize` the plan */
-  allowed_actions: Array<'start' | 'stop' | 'reboot' | 'console' | 'update' | 'resize' | 'rebuild' | 'reset_password' | 'restore' | 'snapshot' | 'delete'>
+  allowed_actions: Array<'start' | 'stop' | 'reboot' | 'console' | 'update' | 'resize' | 'rebuild' | 'reset_password' | 'restore' | 'rescue' | 'unrescue' | 'snapshot' | 'delete'>
 }
 
 export interface ServerList {
@@ -2483,16 +2494,16 @@ export interface ServerStateConflictProblem {
   /** Stable code for programs */
   code: 'server_state_conflict'
   /** Its status */
-  current_status: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'resetting_password' | 'restoring' | 'suspended' | 'error' | 'deleting'
+  current_status: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'resetting_password' | 'restoring' | 'rescuing' | 'unrescuing' | 'suspended' | 'error' | 'deleting'
   /** Statuses that allow it */
-  allowed_statuses: Array<'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'resetting_password' | 'restoring' | 'suspended' | 'error' | 'deleting'>
+  allowed_statuses: Array<'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'resetting_password' | 'restoring' | 'rescuing' | 'unrescuing' | 'suspended' | 'error' | 'deleting'>
 }
 
 export interface ServerStats {
   /** Id of the server */
   server_id: string
   /** Status of the server; those in -ing are temporary. `suspended`: stopped because the balance is used up, or by the operator; `error`: see `status_reason`, then start, reboot or delete it */
-  status: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'resetting_password' | 'restoring' | 'suspended' | 'error' | 'deleting'
+  status: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'resetting_password' | 'restoring' | 'rescuing' | 'unrescuing' | 'suspended' | 'error' | 'deleting'
   /** Seconds since it was started; null while it is off */
   uptime_seconds: number | null
   /** When it was measured */
@@ -2983,6 +2994,10 @@ export interface TwoFactorSecret {
   uri: string
 }
 
+export interface UnrescueRequest {
+  
+}
+
 export interface Usage {
   /** A calendar month in UTC, such as 2026-11 */
   month: string
@@ -3177,7 +3192,7 @@ export interface Zone {
   /** Kind of its servers: a `container` shares the kernel of its host, a `virtual_machine` has its own */
   server_type: 'virtual_machine' | 'container'
   /** Features of its servers; using any other returns 409 `not_supported` */
-  features: Array<'public_ipv4' | 'public_ipv6' | 'published_ports' | 'private_networks' | 'firewalls' | 'console' | 'snapshots' | 'backups' | 'images' | 'reset_password' | 'volumes'>
+  features: Array<'public_ipv4' | 'public_ipv6' | 'published_ports' | 'private_networks' | 'firewalls' | 'console' | 'snapshots' | 'backups' | 'images' | 'reset_password' | 'volumes' | 'rescue'>
   /** Price of a GB of a volume per month of 730 hours; null if the zone has no volumes */
   volume_gb_month_rub: string | null
   /** Whether a server can be created here now */
@@ -3214,7 +3229,7 @@ export interface ZoneRoom {
 }
 
 /** Every Server.status. */
-export const serverStatuses = ['creating', 'running', 'stopped', 'starting', 'stopping', 'rebooting', 'resizing', 'rebuilding', 'resetting_password', 'restoring', 'suspended', 'error', 'deleting'] as const
+export const serverStatuses = ['creating', 'running', 'stopped', 'starting', 'stopping', 'rebooting', 'resizing', 'rebuilding', 'resetting_password', 'restoring', 'rescuing', 'unrescuing', 'suspended', 'error', 'deleting'] as const
 
 /** Every Account.status. */
 export const accountStatuses = ['active', 'suspended', 'closed'] as const
@@ -3797,7 +3812,7 @@ export interface Routes {
       /** Name of a zone, as `GET /zones` lists them */
       zone_slug?: string | undefined
       /** Only those with this status */
-      status?: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'resetting_password' | 'restoring' | 'suspended' | 'error' | 'deleting' | undefined
+      status?: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'resetting_password' | 'restoring' | 'rescuing' | 'unrescuing' | 'suspended' | 'error' | 'deleting' | undefined
       /** Whether the size is a preset or chosen freely */
       plan_type?: 'preset' | 'custom' | undefined
       /** Processor vendor; a zone may have both, at different prices */
@@ -3992,6 +4007,24 @@ export interface Routes {
       /** Id of the server, a UUID */
       server_id: string
     }
+    reply: Operation
+  }
+  /** Boot a server into a rescue system */
+  'POST /servers/{server_id}/rescue': {
+    path: {
+      /** Id of the server, a UUID */
+      server_id: string
+    }
+    body?: RescueRequest | undefined
+    reply: Operation
+  }
+  /** Boot a server from its own disk again */
+  'POST /servers/{server_id}/unrescue': {
+    path: {
+      /** Id of the server, a UUID */
+      server_id: string
+    }
+    body?: UnrescueRequest | undefined
     reply: Operation
   }
   /** Open the serial console of a server */
@@ -4374,7 +4407,7 @@ export interface Routes {
       /** Queued (`pending`), in progress (`running`) or finished: `succeeded`, `failed`, or `canceled` by a later request */
       status?: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled' | undefined
       /** Type of the operation */
-      type?: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'restore' | 'snapshot' | 'backup' | 'reset_password' | 'delete' | 'attach_network' | 'detach_network' | 'import' | 'attach_volume' | 'detach_volume' | 'resize_volume' | 'delete_volume' | undefined
+      type?: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'restore' | 'rescue' | 'unrescue' | 'snapshot' | 'backup' | 'reset_password' | 'delete' | 'attach_network' | 'detach_network' | 'import' | 'attach_volume' | 'detach_volume' | 'resize_volume' | 'delete_volume' | undefined
       /** Type of the resource that the operation is on */
       subject_type?: 'server' | 'network' | 'image' | 'volume' | undefined
       /** Id of the resource that the operation is on */
@@ -4517,7 +4550,7 @@ export interface Routes {
       /** Part of the name, in upper or lower case, or the whole id */
       search?: string | undefined
       /** Only those with this status */
-      status?: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'resetting_password' | 'restoring' | 'suspended' | 'error' | 'deleting' | undefined
+      status?: 'creating' | 'running' | 'stopped' | 'starting' | 'stopping' | 'rebooting' | 'resizing' | 'rebuilding' | 'resetting_password' | 'restoring' | 'rescuing' | 'unrescuing' | 'suspended' | 'error' | 'deleting' | undefined
       /** Only those in this zone */
       zone_slug?: string | undefined
       /** Only the one with this public address, as `ipv4` or `ipv6` shows it */
@@ -4718,6 +4751,7 @@ export type ErrorCode =
   | 'quota_exceeded'
   | 'rate_limited'
   | 'reference_taken'
+  | 'rescue_conflict'
   | 'role_not_allowed'
   | 'server_not_found'
   | 'server_state_conflict'

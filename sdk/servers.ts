@@ -1,6 +1,7 @@
 import { type ConsoleOptions, openConsole } from './console.ts'
 import type {
   RebuildRequest,
+  RescueRequest,
   RestoreRequest,
   ServerCreate,
   ServerUpdate,
@@ -82,6 +83,12 @@ function actionsOf(call: Call) {
     /** Replaces the disk by a new operating system; all data on it is lost. */
     rebuild: (server_id: string, body: RebuildRequest, options?: CallOptions) =>
       call('POST /servers/{server_id}/rebuild', { path: { server_id }, body }, options),
+    /** Boots a rescue system beside the disk; the details show how to log in to it. */
+    rescue: (server_id: string, body: RescueRequest = {}, options?: CallOptions) =>
+      call('POST /servers/{server_id}/rescue', { path: { server_id }, body }, options),
+    /** Boots from the server's own disk again, and deletes the rescue system. */
+    unrescue: (server_id: string, options?: CallOptions) =>
+      call('POST /servers/{server_id}/unrescue', { path: { server_id } }, options),
     /** Returns the disk to a snapshot of the server; everything written since is lost. */
     restore: (server_id: string, body: RestoreRequest, options?: CallOptions) =>
       call('POST /servers/{server_id}/restore', { path: { server_id }, body }, options),

@@ -60,12 +60,15 @@ const requests: [title: string, action: Action, accepted: string, force?: boolea
   ['rebuild', 'rebuild', '202'],
   ['reset password', 'reset_password', '202'],
   ['restore', 'restore', '202'],
+  ['rescue', 'rescue', '202'],
+  ['unrescue (in rescue)', 'unrescue', '202'],
   ['snapshot', 'snapshot', '202'],
   ['DELETE', 'delete', '202'],
 ]
 const refused = {
   operation_in_progress: 'wait',
   server_state_conflict: 'no',
+  rescue_conflict: 'no',
   insufficient_balance: '402',
 } as const
 
@@ -73,7 +76,8 @@ function states(): string {
   const rows = statuses.map((status) => [
     code(status),
     ...requests.map(([, action, accepted, force = false]) => {
-      const verdict = checkAction(action, { status, copying: null }, { force })
+      const rescue_id = action === 'unrescue' ? '' : null
+      const verdict = checkAction(action, { status, copying: null, rescue_id }, { force })
       return verdict === 'allowed' ? accepted : refused[verdict]
     }),
   ])

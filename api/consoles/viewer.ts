@@ -1,6 +1,6 @@
 import type { WebSocket } from 'ws'
 import type { Clock } from '../clock.ts'
-import type { Console } from '../drivers/driver.ts'
+import type { Console } from '../drivers/console.ts'
 import type { Holder } from '../http/limits/places.ts'
 import { Alarm, Pace } from '../loop.ts'
 import type { Admission } from './tickets.ts'

@@ -56,6 +56,7 @@ import * as orderedServers from './migrations/0046-ordered-servers.ts'
 import * as serverSuspensions from './migrations/0047-server-suspensions.ts'
 import * as images from './migrations/0048-images.ts'
 import * as backups from './migrations/0049-backups.ts'
+import * as rescue from './migrations/0050-rescue.ts'
 import { PostgresConnection, Unchanged, Unreachable } from './postgres-connection.ts'
 import type { Schema } from './schema.ts'
 
@@ -117,6 +118,7 @@ export const migrations: Record<string, Migration> = {
   '0047-server-suspensions': serverSuspensions,
   '0048-images': images,
   '0049-backups': backups,
+  '0050-rescue': rescue,
 }
 
 /**

@@ -10,6 +10,7 @@ import {
 } from './driver.ts'
 import { isHashOf } from './guest/crypt.ts'
 import type { ImageSpec } from './images.ts'
+import { isSnapshot } from './snapshots.ts'
 import { volumeTests } from './volume-suite.ts'
 
 /** A driver under test, and the changes that the suite makes to its world from outside. */
@@ -271,6 +272,46 @@ export function driverSuite(name: string, makeWorld: () => Promise<DriverWorld>)
     })
 
     volumeTests(() => world, made)
+
+    test('a machine boots a rescue system until that is ended, and its own disk before and after', async (t) => {
+      if (!(await world.driver.host()).features.includes('rescue')) t.skip('there is no rescue system here')
+      const id = await made('rescued')
+      const boot = async () => {
+        expect(await world.driver.start(id)).toBe('started')
+        await world.until('the guest is ready', async () => (await world.driver.ready(id)) !== null)
+        const keys = await world.driver.ready(id)
+        await refused(world.driver.rescue(id, null), 'start_failed')
+        await world.restart()
+        await world.driver.powerOff(id)
+        return keys
+      }
+      const { sshPublicKeys, image } = world.spec(id)
+      if (!image || isSnapshot(image)) throw new Error('the suite begins with images')
+      const rescue = {
+        rescueId: 'first',
+        image,
+        hostname: 'rescue',
+        username: 'root',
+        sshPublicKeys,
+        password: null,
+      }
+      await world.driver.rescue(id, null)
+      const own = await boot()
+      await world.driver.rescue(id, rescue)
+      const first = await boot()
+      expect(first).not.toEqual(own)
+      await world.driver.rescue(id, rescue)
+      await world.driver.define(world.spec(id))
+      expect(await boot()).toEqual(first)
+      await world.driver.rescue(id, { ...rescue, rescueId: 'second' })
+      await world.driver.rescue(id, null)
+      await world.driver.rescue(id, null)
+      expect(await boot()).toEqual(own)
+      await world.driver.rescue(id, rescue)
+      await world.driver.destroy(id)
+      expect(await world.leftovers(id)).toEqual([])
+      await refused(world.driver.rescue(id, rescue), 'not_found')
+    })
 
     test('a disk that is created from a snapshot has the data of that moment', async (t) => {
       if (!(await hasSnapshots())) t.skip('there are no snapshots here')

@@ -4,6 +4,7 @@
  * always read with `inspect`, never assumed.
  */
 
+import type { Console } from './console.ts'
 import type { ImageSpec, ImageState } from './images.ts'
 import type { SnapshotDriver, SnapshotSpec } from './snapshots.ts'
 import type { VolumeDriver } from './volumes.ts'
@@ -24,6 +25,7 @@ export const features = [
   'images',
   'reset_password',
   'volumes',
+  'rescue',
 ] as const
 export type Feature = (typeof features)[number]
 
@@ -53,6 +55,14 @@ export interface MachineSpec {
   /** The customer's cloud-init user data, verbatim. */
   userData: string | null
   interfaces: readonly NetworkInterface[]
+}
+
+/** A system that a machine boots from another disk. Its own disk stays beside that, as `server-disk`. */
+export interface RescueSpec
+  extends Pick<MachineSpec, 'hostname' | 'username' | 'sshPublicKeys' | 'password'> {
+  /** Names the rescue: under another name, the system is made anew. */
+  rescueId: string
+  image: ImageSpec
 }
 
 export interface NetworkInterface {
@@ -205,21 +215,6 @@ export interface GuestLogin {
   password: string
 }
 
-/** One reader of a guest's serial console. */
-export interface Console {
-  /** Returns the guest's output as soon as there is some; null: the machine is off, or this was closed. */
-  read(): Promise<Printed | null>
-  /** Types. Input that the guest does not read in time is lost: a line has a small buffer. */
-  write(bytes: Uint8Array): void
-  close(): void
-}
-
-export interface Printed {
-  bytes: Buffer
-  /** The number of bytes before it that this reader missed, because it was too slow. */
-  skipped: number
-}
-
 export interface Driver extends VolumeDriver, SnapshotDriver {
   host(): Promise<HostFacts>
 
@@ -236,6 +231,12 @@ export interface Driver extends VolumeDriver, SnapshotDriver {
    *   image_unusable, disk_full, unsupported (snapshots)
    */
   define(spec: MachineSpec): Promise<void>
+
+  /**
+   * Decides what a machine that is off boots from its next start on: a rescue system, or its own disk (null).
+   * @throws DriverError not_found, start_failed (it is on), image_not_ready, disk_full, unsupported
+   */
+  rescue(serverId: string, rescue: RescueSpec | null): Promise<void>
 
   /**
    * Starts a defined machine. `queued`: too many are booting, call again shortly. Already running: `started`. A machine

@@ -1,4 +1,4 @@
-import type { Console, Printed } from './driver.ts'
+import type { Console, Printed } from './console.ts'
 
 /** Bytes of a guest's output that are kept: shown first, and the most that a reader may be behind. */
 export const KEPT = 64 * 1024

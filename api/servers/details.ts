@@ -20,6 +20,7 @@ import type { ServerDetails } from './details-schema.ts'
 import { monthDetails } from './month-details.ts'
 import { networkDetails } from './network-details.ts'
 import { serverSubject } from './operations.ts'
+import { openPassword, presentLogin } from './rescue-login.ts'
 import { serverProblems } from './schema.ts'
 import { allowedActions, BOOT_TIMEOUT } from './states.ts'
 import type { ServerTable } from './tables.ts'
@@ -93,11 +94,11 @@ async function offers({ db, clock, catalog, capacity }: DetailsOptions, server: 
 
 function sshCard(options: DetailsOptions, actor: Actor, server: ServerTable): ServerDetails['ssh'] {
   const { host, port, username } = sshView(options, server)
-  const keys = storedKeys(server)
+  const login = presentLogin(server)
+  const keys = storedKeys(login)
   const hostKeys: HostKey[] = JSON.parse(server.host_keys)
   // A password gives access to the server, so only a token that may change the server gets it.
-  const password =
-    server.password !== null && holds(actor, 'servers:write') ? options.secrets.open(server.password) : null
+  const password = holds(actor, 'servers:write') ? openPassword(options.secrets, login) : null
   return {
     host,
     port,

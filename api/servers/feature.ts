@@ -3,6 +3,7 @@ import { goneServers } from './gone.ts'
 import { type OrderRoutesOptions, orderRoutes } from './order/routes.ts'
 import { type PasswordRoutesOptions, passwordRoutes } from './password/routes.ts'
 import { type RebuildRoutesOptions, rebuildRoutes } from './rebuild/routes.ts'
+import { rescueRoutes } from './rescue/routes.ts'
 import { type ServerRoutesOptions, serverRoutes } from './routes.ts'
 import { copyRoutes } from './snapshots/routes.ts'
 
@@ -28,6 +29,7 @@ export const servers = feature({
     ...rebuildRoutes(parts),
     ...copyRoutes(parts),
     ...passwordRoutes(parts),
+    ...rescueRoutes(parts),
   ],
   events,
   cleaning: () => ({ old: { servers: { days: 30, delete: goneServers() } } }),

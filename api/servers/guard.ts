@@ -31,6 +31,13 @@ export async function guard(tx: Queries, server: ServerTable, action: Action, fo
       server.copying === null ? `The server is ${server.status}` : 'A snapshot of it is being made'
     throw inProgress(active, `${state}. Wait until that operation has finished.`)
   }
+  if (verdict === 'rescue_conflict')
+    throw new ApiError(
+      serverProblems.rescue_conflict,
+      server.rescue_id === null
+        ? 'The server is not in rescue.'
+        : `The server is in rescue, where ${action} is not possible. End that with unrescue first.`,
+    )
   const needed = allowedIn[action].join(' or ')
   throw conflict(server, action, `The server is ${server.status}; ${action} requires it to be ${needed}.`)
 }

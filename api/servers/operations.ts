@@ -47,6 +47,11 @@ export interface RebuildData extends BootData {
   instance_id?: string
 }
 
+/** Data of a rescue: a column of the server's row, which changes once the machine is off. */
+export interface RescueData extends BootData, OffData {
+  rescue_login: string
+}
+
 export interface SnapshotData {
   snapshot_id: string
   /** The copy, once it is made. */
@@ -68,6 +73,8 @@ export interface ServerOperations {
   rebuild: RebuildData
   reset_password: PasswordData
   restore: RebuildData
+  rescue: RescueData
+  unrescue: BootData & OffData
   snapshot: SnapshotData
   backup: SnapshotData
   delete: object
@@ -88,6 +95,8 @@ export const plans: {
   rebuild: { first: () => 'prepare', deadlineMs: 90 * MINUTE },
   reset_password: { first: () => 'set', deadlineMs: 5 * MINUTE },
   restore: { first: () => 'prepare', deadlineMs: 90 * MINUTE },
+  rescue: { first: () => 'prepare', deadlineMs: 90 * MINUTE },
+  unrescue: { first: () => 'shutdown', deadlineMs: 60 * MINUTE },
   snapshot: { first: () => 'copy', deadlineMs: 12 * 60 * MINUTE },
   backup: { first: () => 'copy', deadlineMs: 12 * 60 * MINUTE },
   delete: { first: () => 'destroy', deadlineMs: 60 * MINUTE },

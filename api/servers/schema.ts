@@ -37,6 +37,10 @@ export const serverProblems = defineProblems({
       }),
     },
   },
+  rescue_conflict: {
+    status: 409,
+    title: 'The server is in rescue, or is not, and this requires the opposite',
+  },
   delete_protected: { status: 409, title: 'The server is protected from deletion' },
 })
 export const PLAN_TYPE = 'Whether the size is a preset or chosen freely'
@@ -121,6 +125,10 @@ const server = {
   }),
   delete_protection: Type.Boolean({
     description: 'Whether `DELETE` and a rebuild are refused',
+    examples: [false],
+  }),
+  rescue: Type.Boolean({
+    description: 'Whether it boots the rescue system in place of its own disk, until `unrescue`',
     examples: [false],
   }),
   backups_enabled: Type.Boolean({

@@ -14,6 +14,8 @@ export const actions = [
   'rebuild',
   'reset_password',
   'restore',
+  'rescue',
+  'unrescue',
   'snapshot',
   'delete',
 ] as const
@@ -29,6 +31,8 @@ export const transient = {
   rebuilding: 'rebuild',
   resetting_password: 'reset_password',
   restoring: 'restore',
+  rescuing: 'rescue',
+  unrescuing: 'unrescue',
   deleting: 'delete',
 } as const satisfies Partial<Record<ServerStatus, StatusOperation>>
 
@@ -66,6 +70,8 @@ export const statuses = [
   'rebuilding',
   'resetting_password',
   'restoring',
+  'rescuing',
+  'unrescuing',
   'suspended',
   'error',
   'deleting',
@@ -81,6 +87,8 @@ export const poweredStatuses = [
   'rebuilding',
   'resetting_password',
   'restoring',
+  'rescuing',
+  'unrescuing',
 ] as const satisfies readonly ServerStatus[]
 
 /** The state rules: in which statuses an action is accepted. Guards, allowed_actions and the docs read this table. */
@@ -93,6 +101,8 @@ export const allowedIn = {
   rebuild: ['running', 'stopped', 'error'],
   reset_password: ['running'],
   restore: ['running', 'stopped', 'error'],
+  rescue: ['running', 'stopped', 'error'],
+  unrescue: ['running', 'stopped', 'error'],
   snapshot: ['running', 'stopped'],
   update: statuses.filter((status) => status !== 'deleting'),
   delete: statuses,
@@ -101,23 +111,43 @@ export const allowedIn = {
 /** The actions that `delete_protection` forbids, because the data on the disk is lost with them. */
 const losesDisk: readonly Action[] = ['rebuild', 'restore', 'delete']
 
+/** The actions that are about the system on the server's own disk, which does not run in rescue. */
+const onOwnSystem: readonly Action[] = ['reset_password', 'snapshot']
+
 /** The actions that are possible while a snapshot is being made; of stops, a forced one, which cancels it. */
 const whileCopying: readonly Action[] = ['console', 'update', 'delete']
 
 /** A forced stop replaces an operation that turns the machine off anyway. */
-const forcedStopIn: readonly ServerStatus[] = [...allowedIn.stop, 'stopping', 'rebooting']
+const forcedStopIn: readonly ServerStatus[] = [
+  ...allowedIn.stop,
+  'stopping',
+  'rebooting',
+  'rescuing',
+  'unrescuing',
+]
 
-export type Verdict = 'allowed' | 'operation_in_progress' | 'server_state_conflict' | 'insufficient_balance'
+export type Verdict =
+  | 'allowed'
+  | 'operation_in_progress'
+  | 'server_state_conflict'
+  | 'rescue_conflict'
+  | 'insufficient_balance'
+
+/** The columns that decide which actions are allowed. */
+export type ActionState = Pick<ServerTable, 'status' | 'copying' | 'rescue_id'>
 
 export function checkAction(
   action: Action,
-  { status, copying }: Pick<ServerTable, 'status' | 'copying'>,
+  { status, copying, rescue_id }: ActionState,
   { force = false } = {},
 ): Verdict {
   const allowed: readonly ServerStatus[] = action === 'stop' && force ? forcedStopIn : allowedIn[action]
   const mayJoin = copying === null || whileCopying.includes(action) || (action === 'stop' && force)
   if (!mayJoin) return 'operation_in_progress'
-  if (allowed.includes(status)) return 'allowed'
+  if (allowed.includes(status)) {
+    const isWrong = rescue_id === null ? action === 'unrescue' : onOwnSystem.includes(action)
+    return isWrong ? 'rescue_conflict' : 'allowed'
+  }
   if (status in transient) return 'operation_in_progress'
   return status === 'suspended' && action === 'start' ? 'insufficient_balance' : 'server_state_conflict'
 }
@@ -128,10 +158,12 @@ export const watchedIn: readonly ServerStatus[] = ['running']
 /** The machine should be off, and no operation is in progress on it. */
 export const offIn: readonly ServerStatus[] = ['stopped', 'suspended']
 
+/** The actions besides `start` after which a server runs. */
+const endsOn: readonly Action[] = ['reboot', 'rebuild', 'restore', 'rescue', 'unrescue']
+
 /** True if an action turns on a machine that is off: a reboot of a server in `error` is a start. */
 export function turnsOn(action: Action, status: ServerStatus): boolean {
-  const startsAgain = action === 'reboot' || action === 'rebuild' || action === 'restore'
-  return action === 'start' || (startsAgain && status !== 'running')
+  return action === 'start' || (endsOn.includes(action) && status !== 'running')
 }
 
 /** Statuses that can be suspended, each with the status after a top-up. A broken server is not started again. */
@@ -166,12 +198,12 @@ export const becomingBilledIn = [
   'resizing',
   'rebuilding',
   'restoring',
+  'rescuing',
+  'unrescuing',
 ] as const satisfies readonly ServerStatus[]
 
 /** The actions that are allowed now. */
-export function allowedActions(
-  server: Pick<ServerTable, 'status' | 'copying' | 'delete_protection'>,
-): Action[] {
+export function allowedActions(server: ActionState & Pick<ServerTable, 'delete_protection'>): Action[] {
   return actions.filter((action) => {
     if (losesDisk.includes(action) && server.delete_protection) return false
     return checkAction(action, server) === 'allowed'

@@ -19,6 +19,8 @@ export type ServerStatus =
   | 'rebuilding'
   | 'resetting_password'
   | 'restoring'
+  | 'rescuing'
+  | 'unrescuing'
   | 'suspended'
   | 'error'
   | 'deleting'
@@ -91,6 +93,10 @@ export interface ServerTable {
   snapshot_id: string | null
   /** The instance that its guest was set up for (MachineSpec.instanceId); null: the server's id. */
   instance_id: string | null
+  /** Names the rescue system that it boots; null: it boots its own disk. */
+  rescue_id: string | null
+  /** JSON: the login of the rescue system (RescueLogin). */
+  rescue_login: string | null
   crash_count: number
   crashed_at: number | null
   /** The operator's reason to keep it suspended, whatever its account; null if they do not. */

@@ -13,6 +13,7 @@ import type { OperationTable } from '../operations/tables.ts'
 import type { ServerStats } from './details-schema.ts'
 import type { QuoteRequest } from './order-schema.ts'
 import type { Quote } from './quote-schema.ts'
+import { RESCUE_USER } from './rescue-login.ts'
 import type { Server } from './schema.ts'
 import type { ServerTable } from './tables.ts'
 
@@ -66,6 +67,7 @@ export const LISTED = [
   'ipv4',
   'ipv6',
   'networks',
+  'rescue_id',
 ] as const satisfies readonly (keyof ServerTable)[]
 export type ListedServer = Pick<ServerTable, (typeof LISTED)[number]>
 
@@ -93,9 +95,11 @@ export function sshView(
     zone_slug,
     ssh_port,
     ipv4,
-  }: Pick<ServerTable, 'template_id' | 'username' | 'zone_slug' | 'ssh_port' | 'ipv4'>,
+    rescue_id,
+  }: Pick<ServerTable, 'template_id' | 'username' | 'zone_slug' | 'ssh_port' | 'ipv4' | 'rescue_id'>,
 ): Server['ssh'] {
-  const username = own ?? findTemplate(catalog, template_id)?.defaultUsername ?? 'root'
+  const usual = own ?? findTemplate(catalog, template_id)?.defaultUsername ?? 'root'
+  const username = rescue_id === null ? usual : RESCUE_USER
   if (ipv4 !== null) return { host: ipv4, port: SSH_PORT, username }
   return { host: hostOf(catalog, zone_slug, sshHost), port: ssh_port, username }
 }
@@ -128,6 +132,7 @@ export function serverData(
     networks: membershipsOf(row).map(({ network_id, ipv4 }) => ({ network_id, ipv4 })),
     labels,
     delete_protection: row.delete_protection === 1,
+    rescue: row.rescue_id !== null,
     backups_enabled: row.backup_hour !== null,
     backup_window: row.backup_hour,
     price_month_rub: formatMoney(row.price_month),

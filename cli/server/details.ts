@@ -20,6 +20,7 @@ const parts: Columns<ServerDetails> = {
     current_operation &&
     `${current_operation.type}, ${current_operation.progress}%: ${current_operation.operation_id}`,
   'Allowed actions': ({ allowed_actions }) => listed(allowed_actions),
+  Rescue: ({ rescue }) => rescue,
   Protected: ({ delete_protection }) => delete_protection,
   Zone: ({ zone, zone_slug }) => (zone ? `${zone_slug} (${zone.title})` : zone_slug),
   OS: ({ template }) => template?.title,

@@ -93,6 +93,8 @@ const outcomes: Record<Operation['type'], string> = {
   rebuild: 'is rebuilt',
   reset_password: 'has a new password',
   restore: 'is restored',
+  rescue: 'runs the rescue system',
+  unrescue: 'runs from its own disk again',
   snapshot: 'is copied',
   import: 'is available',
   backup: 'is backed up',

@@ -8,6 +8,7 @@ import { metricsCommand } from './metrics.ts'
 import { listPorts, publishCommand, unpublishCommand } from './ports.ts'
 import { deleteCommand, powerCommands, waitCommand } from './power.ts'
 import { rebuildCommand } from './rebuild.ts'
+import { rescueCommands } from './rescue.ts'
 import { resetPasswordCommand } from './reset-password.ts'
 import { resizeCommand } from './resize.ts'
 import { showCommand } from './show.ts'
@@ -35,6 +36,7 @@ export function serverCommand(): Command {
     resizeCommand(),
     rebuildCommand(),
     resetPasswordCommand(),
+    ...rescueCommands(),
     restoreCommand(),
     deleteCommand(),
   ]

@@ -23,6 +23,7 @@ export async function showServer({ berth, show }: Session, server_id: string): P
     Name: ({ name }) => name,
     Status: ({ status }) => status,
     ...(server.status_reason === null ? {} : { Reason: reasonOf }),
+    ...(server.rescue ? { Rescue: () => true } : {}),
     Size: sizeOf,
     OS: ({ template }) => template?.title ?? null,
     Backups: ({ backup_window }) => (backup_window === null ? null : `daily, ${backup_window}:00 UTC`),

@@ -144,6 +144,22 @@ test('a server is rebuilt from another template, once its name is confirmed', as
   ])
 })
 
+test('a server boots the rescue system, whose login is shown, and its own disk again', async () => {
+  const t = await loggedIn({ sshPorts: { first: 22741, last: 22741 } })
+  await t.make('web-1')
+  await expectSession(t, 'server-rescue', [
+    'server unrescue web-1',
+    'server rescue web-1 --ssh-key none',
+    'server rescue web-1 --wait',
+    'server show web-1',
+    'server reset-password web-1',
+    'server unrescue web-1 --wait -o json',
+    'server rescue web-1 --wait -o json',
+    'server unrescue web-1 --wait',
+    'server show web-1',
+  ])
+})
+
 test('user data is read from a file, or piped in', async () => {
   const t = await loggedIn()
   const file = path.join(t.home, 'setup')

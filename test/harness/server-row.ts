@@ -1,5 +1,7 @@
 import type { ServerTable } from '../../api/servers/tables.ts'
 
+const NO_RESCUE = { rescue_id: null, rescue_login: null }
+
 /** The row of a server that runs and is billed, for what looks at rows only: no machine belongs to it. */
 export function serverRow(
   server: Pick<ServerTable, 'server_id' | 'account_id' | 'price_hour' | 'price_month'>,
@@ -43,6 +45,7 @@ export function serverRow(
     backup_price_hour: 0,
     snapshot_id: null,
     instance_id: null,
+    ...NO_RESCUE,
     crash_count: 0,
     crashed_at: null,
     suspension_reason: null,

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { IncusWorld } from '../../../test/cluster/harness/world.ts'
-import { type Console, PLAIN_NETWORK } from '../driver.ts'
+import type { Console } from '../console.ts'
+import { PLAIN_NETWORK } from '../driver.ts'
 import { driverSuite } from '../driver-suite.ts'
 import { connected, type Instance } from './instance.ts'
 

@@ -1,6 +1,6 @@
 import { inParallel } from '../../concurrency.ts'
+import type { Console } from '../console.ts'
 import {
-  type Console,
   type Driver,
   DriverError,
   type GuestLogin,
@@ -10,6 +10,7 @@ import {
   type MachineState,
   type Measurement,
   type PrivateCard,
+  type RescueSpec,
   type ServerNetwork,
   WithoutVolumes,
 } from '../driver.ts'
@@ -172,6 +173,10 @@ export class IncusDriver extends WithoutVolumes implements Driver {
       await this.#operations.run('DELETE', this.#instances.path(serverId)).catch(unless('missing'))
       await this.#networks.leave(instance?.devices ?? null)
     })
+  }
+
+  async rescue(_serverId: string, rescue: RescueSpec | null): Promise<void> {
+    if (rescue) throw new DriverError('unsupported', 'Containers have no rescue system.')
   }
 
   async snapshot(): Promise<never> {

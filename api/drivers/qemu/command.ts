@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { CpuType } from '../driver.ts'
 import type { Accel } from './host/accel.ts'
 import { SERIAL_FD } from './host/confine.ts'
-import type { MachineFiles, MachineRecord } from './layout.ts'
+import { type MachineFiles, type MachineRecord, seedOf } from './layout.ts'
 import { type Plugs, slotArguments } from './plug.ts'
 import { type LentVolume, volumeArguments } from './volume-plug.ts'
 
@@ -26,7 +26,8 @@ export function qemuArguments(
   accel: Accel,
   { netdev, plugs, volumes }: Ends,
 ): string[] {
-  const { spec, direct, uuid } = record
+  const { spec, rescue, uuid } = record
+  const { direct } = rescue ?? record
   return [
     ...['-name', `guest=${spec.serverId},debug-threads=on`, '-uuid', uuid],
     ...['-nodefaults', '-no-user-config', '-display', 'none'],
@@ -34,33 +35,17 @@ export function qemuArguments(
     ...['-m', `${spec.ramMb}M`, '-smp', String(spec.cpu)],
     ...['-action', 'shutdown=pause'],
     ...(direct ? ['-kernel', direct.kernel, '-initrd', direct.initrd, '-append', direct.append] : []),
-    ...blockdev({ driver: 'file', 'node-name': 'f0', filename: files.disk, discard: 'unmap' }),
-    ...blockdev({
-      driver: 'qcow2',
-      'node-name': 'd0',
-      file: 'f0',
-      discard: 'unmap',
-      'detect-zeroes': 'unmap',
-      // The backing file is named here: a guest that broke out can rewrite its disk's header, and the data folder may
-      // move.
-      backing: { driver: 'qcow2', file: { driver: 'file', filename: record.base } },
-    }),
     ...[
       '-object',
       JSON.stringify({ 'qom-type': 'throttle-group', id: 'plan', limits: diskLimits(spec.cpu) }),
     ],
-    // A block node passes `discard` on only if its own options say so.
-    ...blockdev({
-      driver: 'throttle',
-      'node-name': 't0',
-      'throttle-group': 'plan',
-      file: 'd0',
-      discard: 'unmap',
-    }),
-    ...['-device', 'virtio-blk-pci,id=disk0,drive=t0,bootindex=1'],
-    ...blockdev({ driver: 'file', 'node-name': 'f1', filename: files.seed, 'read-only': true }),
+    // The order of the devices is that of the guest's disks: the rescue system expects its own to be the first.
+    ...(rescue ? disk('rescue', files.rescueDisk, rescue.base, 'bootindex=1') : []),
+    ...(rescue ? [] : disk('0', files.disk, record.base, 'bootindex=1')),
+    ...blockdev({ driver: 'file', 'node-name': 'f1', filename: seedOf(record, files), 'read-only': true }),
     ...blockdev({ driver: 'raw', 'node-name': 'd1', file: 'f1', 'read-only': true }),
     ...['-device', 'virtio-blk-pci,id=seed0,drive=d1'],
+    ...(rescue ? disk('0', files.disk, record.base, 'serial=server-disk') : []),
     ...spec.interfaces.flatMap(({ mac }) => card(mac, netdev)),
     ...(plugs ? slotArguments(plugs) : []),
     ...['-device', 'virtio-rng-pci'],
@@ -102,6 +87,32 @@ function diskLimits(cpu: number): Record<string, number> {
     ...{ 'iops-total': operations, 'iops-total-max': 3 * operations, 'iops-total-max-length': 30 },
     ...{ 'bps-total': bytes, 'bps-total-max': 3 * bytes, 'bps-total-max-length': 30 },
   }
+}
+
+/** A disk of the guest, within the limits of the plan. */
+function disk(name: string, file: string, base: string, option: string): string[] {
+  return [
+    ...blockdev({ driver: 'file', 'node-name': `f${name}`, filename: file, discard: 'unmap' }),
+    ...blockdev({
+      driver: 'qcow2',
+      'node-name': `d${name}`,
+      file: `f${name}`,
+      discard: 'unmap',
+      'detect-zeroes': 'unmap',
+      // The backing file is named here: a guest that broke out can rewrite its disk's header, and the data folder may
+      // move.
+      backing: { driver: 'qcow2', file: { driver: 'file', filename: base } },
+    }),
+    // A block node passes `discard` on only if its own options say so.
+    ...blockdev({
+      driver: 'throttle',
+      'node-name': `t${name}`,
+      'throttle-group': 'plan',
+      file: `d${name}`,
+      discard: 'unmap',
+    }),
+    ...['-device', `virtio-blk-pci,id=disk${name},drive=t${name},${option}`],
+  ]
 }
 
 function blockdev(options: object): string[] {

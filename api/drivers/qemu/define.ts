@@ -1,15 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { writeDurably } from '../../files.ts'
-import { DriverError, type MachineSpec } from '../driver.ts'
+import { DriverError, type MachineSpec, type RescueSpec } from '../driver.ts'
 import { hashFor } from '../guest/crypt.ts'
 import { seedVolume } from '../guest/seed.ts'
+import type { ImageSpec } from '../images.ts'
 import { isSnapshot } from '../snapshots.ts'
 import { createDisk, growDisk } from './disk.ts'
 import { type Accel, offeredCpuTypes } from './host/accel.ts'
-import type { StoredImage } from './images/images.ts'
+import type { ImageStore, StoredImage } from './images/images.ts'
 import { type Context, qemuOwner } from './launch.ts'
-import type { MachineFiles, MachineRecord } from './layout.ts'
+import type { MachineFiles, MachineRecord, Stands } from './layout.ts'
 
 const GIB = 2 ** 30
 
@@ -27,7 +28,7 @@ export async function defineFiles(
   image: () => Promise<StoredImage>,
 ): Promise<MachineRecord> {
   const { password, userData, image: source, ...kept } = spec
-  const owner = (stands: Pick<MachineRecord, 'base' | 'direct'>) => qemuOwner(spec.serverId, stands, context)
+  const owner = (stands: Stands) => qemuOwner(spec.serverId, stands, context)
   const makeDisk = async (made: StoredImage) => {
     const stands = { base: made.disk, direct: made.direct }
     if (source && isSnapshot(source))
@@ -45,9 +46,26 @@ export async function defineFiles(
   // A disk never shrinks, and that of a snapshot may be larger than the plan's.
   if (hasDisk) kept.diskGb = Math.max(spec.diskGb, old.spec.diskGb)
   await writeDurably(files.seed, seedVolume({ ...kept, userData, passwordHash }))
-  const { uuid, network } = old ?? { uuid: randomUUID(), network: null }
+  const { uuid, network, rescue } = old ?? { uuid: randomUUID(), network: null }
   const wasCut = hasDisk && (old.wasCut ?? false)
-  return { uuid, spec: kept, passwordHash, network, base, direct, wasCut }
+  return { uuid, spec: kept, passwordHash, network, base, direct, wasCut, ...(rescue && { rescue }) }
+}
+
+/** Creates the disk and the seed of a rescue system for a machine that is off. @returns the machine's new record */
+export async function defineRescue(
+  { rescueId, image: _image, password, ...login }: RescueSpec,
+  files: MachineFiles,
+  record: MachineRecord,
+  context: Context,
+  image: StoredImage,
+): Promise<MachineRecord> {
+  const stands = { base: image.disk, direct: image.direct }
+  const sizeGb = Math.ceil(image.virtualSizeBytes / GIB)
+  await createDisk(files.rescueDisk, sizeGb, image, qemuOwner(record.spec.serverId, stands, context))
+  const identity = { instanceId: rescueId, userData: null, interfaces: record.spec.interfaces }
+  const seed = seedVolume({ ...identity, ...login, passwordHash: hashFor(password, null) })
+  await writeDurably(files.rescueSeed, seed)
+  return { ...record, rescue: { ...stands, id: rescueId } }
 }
 
 /** @throws DriverError unavailable if this host can't run such a machine */
@@ -60,4 +78,12 @@ export function requireSupported({ cpuType, interfaces }: MachineSpec, accel: Ac
       'unavailable',
       `This host has no ${cpuType} processor to offer (only ${offered.join(', ')})`,
     )
+}
+
+/** @throws DriverError not_found, image_not_ready */
+export async function readyImage(images: ImageStore, image: ImageSpec | null): Promise<StoredImage> {
+  if (!image) throw new DriverError('not_found', 'The machine has no disk, and no image for one')
+  const ready = await images.ready(image)
+  if (!ready) throw new DriverError('image_not_ready', 'The image is not ready yet')
+  return ready
 }

@@ -14,7 +14,14 @@ import { type Cgroups, removeCgroups } from './host/cgroup.ts'
 import { raisesLimits, spawnConfined, type Walls } from './host/confine.ts'
 import { isReadable, machineOwner } from './host/owner.ts'
 import { findByArgument, type Owner, type ProcessId } from './host/process.ts'
-import type { Layout, MachineFiles, MachineRecord, RunRecord } from './layout.ts'
+import {
+  type Layout,
+  type MachineFiles,
+  type MachineRecord,
+  type RunRecord,
+  type Stands,
+  seedOf,
+} from './layout.ts'
 import { endOfLog } from './logs.ts'
 import { type Card, tapDev } from './network/cards.ts'
 import type { GuestNetwork } from './network/guest-network.ts'
@@ -77,7 +84,8 @@ export async function prepareRun(
   await rm(files.run, { recursive: true, force: true })
   for (const folder of [files.run, files.log]) await mkdir(folder, { recursive: true, mode: 0o700 })
   await tellCards(record, files)
-  const theirs = [files.disk, files.seed, files.run, files.log, sockets]
+  const system = record.rescue ? [files.rescueDisk] : []
+  const theirs = [files.disk, ...system, seedOf(record, files), files.run, files.log, sockets]
   if (owner) {
     // A strict umask may have made it narrower.
     await chmod(files.dir, 0o711)
@@ -98,7 +106,9 @@ export async function prepareRun(
 }
 
 /** Writes the machine's network cards into its seed, where the guest finds them at this start. */
-async function tellCards({ spec, network }: MachineRecord, { seed }: MachineFiles): Promise<void> {
+async function tellCards(record: MachineRecord, files: MachineFiles): Promise<void> {
+  const { spec, network } = record
+  const seed = seedOf(record, files)
   const before = await readFile(seed)
   const after = withCards(before, spec, network?.cards ?? [])
   if (!after.equals(before)) await writeDurably(seed, after)
@@ -182,7 +192,7 @@ async function wallsOf(
   volumes: readonly Volume[],
   context: Context,
 ): Promise<Walls> {
-  const { spec, base, direct } = record
+  const { spec } = record
   const entrance = (run.isRouted && context.guests?.entrance) || []
   const hasNetwork = context.network === 'slirp' && !run.isRouted
   const names = hasNetwork ? ['/etc/resolv.conf', await realpath('/etc/resolv.conf').catch(() => '')] : []
@@ -191,8 +201,13 @@ async function wallsOf(
     root: context.isWalled ? context.layout.walls : null,
     hasNetwork,
     entrance,
-    shown: [base, files.seed, ...(direct ? [direct.kernel, direct.initrd] : []), ...new Set(names)],
-    shared: [files.disk, files.run, ...(run.sockets === files.run ? [] : [run.sockets])],
+    shown: [...new Set([...imagesOf(record), seedOf(record, files), ...names])],
+    shared: [
+      files.disk,
+      ...(record.rescue ? [files.rescueDisk] : []),
+      files.run,
+      ...(run.sockets === files.run ? [] : [run.sockets]),
+    ],
     logs: files.log,
     fileBytes: fileBytes(record, volumes),
   }
@@ -221,6 +236,15 @@ export async function sealRun(run: RunRecord, files: MachineFiles, context: Cont
   }
 }
 
+/** The image under a machine's disk, and that of its rescue system. */
+type System = Stands & Pick<MachineRecord, 'rescue'>
+
+/** The files of images that a machine needs for its next start. */
+function imagesOf({ base, direct, rescue }: System): string[] {
+  const own = [base, ...(direct ? [direct.kernel, direct.initrd] : [])]
+  return rescue ? [...own, ...imagesOf({ base: rescue.base, direct: rescue.direct })] : own
+}
+
 /** Logs of machines that an earlier version started, whose QEMU writes the files itself. */
 export function olderLogs({ dir, run }: MachineFiles): string[] {
   return [join(run, 'serial.log'), join(dir, 'qemu.log')]
@@ -244,13 +268,9 @@ export async function clearRun(
  * Returns the user that QEMU and qemu-img run as; null: the service's own user, if that is not root.
  * @throws DriverError image_unusable if that user can't read the image
  */
-export function qemuOwner(
-  serverId: string,
-  { base, direct }: Pick<MachineRecord, 'base' | 'direct'>,
-  context: Context,
-): Owner | null {
+export function qemuOwner(serverId: string, record: System, context: Context): Owner | null {
   if (!context.ownUsers) return null
-  const needed = [base, ...(direct ? [direct.kernel, direct.initrd] : [])]
+  const needed = imagesOf(record)
   const gone = needed.find((path) => !existsSync(path))
   if (gone !== undefined) {
     context.log.error({ server_id: serverId, gone }, 'the image of a machine is missing')

@@ -26,6 +26,9 @@ export interface MachineFiles {
   running: string
   disk: string
   seed: string
+  /** The disk and the seed of a rescue system. */
+  rescueDisk: string
+  rescueSeed: string
   /** Messages of passt. */
   passtLog: string
   /** The folder in which QEMU creates its own files. */
@@ -36,18 +39,28 @@ export interface MachineFiles {
   serialLog: string
 }
 
+/** The image under a disk, and how to start it without a boot loader; all paths are absolute. */
+export interface Stands {
+  base: string
+  direct: DirectBoot | null
+}
+
 /** The settings for a start. The password and the customer's user data are in the seed only. */
-export interface MachineRecord {
+export interface MachineRecord extends Stands {
   uuid: string
   spec: Omit<MachineSpec, 'password' | 'userData' | 'image'>
   passwordHash: string | null
   /** null: the machine was never connected. */
   network: ServerNetwork | null
-  /** The image under the disk; like `direct`, an absolute path. */
-  base: string
-  direct: DirectBoot | null
+  /** The rescue system that it boots instead of its own disk, if any. */
+  rescue?: Stands & { id: string }
   /** True if the machine last ended without its guest's shutdown. */
   wasCut?: boolean
+}
+
+/** The seed of the system that a machine boots. */
+export function seedOf({ rescue }: Pick<MachineRecord, 'rescue'>, files: MachineFiles): string {
+  return rescue ? files.rescueSeed : files.seed
 }
 
 /** The processes of a start, so that any later process of the service can find, judge and clean them up. */
@@ -102,6 +115,8 @@ export class Layout {
       running: join(dir, 'running.json'),
       disk: join(dir, 'disk.qcow2'),
       seed: join(dir, 'seed.img'),
+      rescueDisk: join(dir, 'rescue.qcow2'),
+      rescueSeed: join(dir, 'rescue-seed.img'),
       passtLog: join(dir, 'passt.log'),
       run: join(dir, 'run'),
       log,
@@ -174,27 +189,27 @@ export async function readRecord(files: MachineFiles): Promise<MachineRecord | n
   // Only the service writes this file, and it replaces the file as a whole.
   const record = (await readJson(files.record)) as KeptRecord | null
   if (!record) return null
-  const { base, direct, ...rest } = record
   const place = (kept: string) => presentPath(files, kept)
-  return {
-    ...rest,
-    spec: presentSpec(record.spec),
-    network: presentNetwork(record),
-    base: place(base),
-    direct: direct && moved(direct, place),
-  }
+  return { ...moved(record, place), spec: presentSpec(record.spec), network: presentNetwork(record) }
 }
 
 /** Paths in the file are relative to the machine's folder, so that the data folder may be renamed. */
 export async function writeRecord(files: MachineFiles, record: MachineRecord): Promise<void> {
-  const { base, direct, ...rest } = record
-  const place = (path: string) => relative(files.dir, path)
-  const kept = { ...rest, base: place(base), direct: direct && moved(direct, place) }
+  const kept = moved(record, (path) => relative(files.dir, path))
   await writeDurably(files.record, JSON.stringify(kept, null, 2))
 }
 
-function moved(direct: DirectBoot, place: (path: string) => string): DirectBoot {
-  return { ...direct, kernel: place(direct.kernel), initrd: place(direct.initrd) }
+/** Changes the paths of a record. */
+function moved<Kept extends Pick<MachineRecord, 'base' | 'direct' | 'rescue'>>(
+  record: Kept,
+  place: (path: string) => string,
+): Kept {
+  const move = ({ base, direct }: Stands): Stands => ({
+    base: place(base),
+    direct: direct && { ...direct, kernel: place(direct.kernel), initrd: place(direct.initrd) },
+  })
+  const { rescue } = record
+  return { ...record, ...move(record), ...(rescue && { rescue: { ...rescue, ...move(rescue) } }) }
 }
 
 /**

@@ -159,9 +159,11 @@ export class MachineProcess {
     this.#run = null
   }
 
-  /** True if a machine that is off ended without its guest's shutdown. */
+  /** True if a machine that is off ended without its guest's shutdown. A rescue system mends nothing by its own. */
   get isCut(): boolean {
-    return this.#run ? !this.#run.guestShutdown : (this.#record?.wasCut ?? false)
+    const wasCut = this.#record?.wasCut ?? false
+    if (!this.#run) return wasCut
+    return !this.#run.guestShutdown || (wasCut && this.#record?.rescue !== undefined)
   }
 
   async #endProcesses(): Promise<void> {

@@ -3,7 +3,7 @@ import { rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { Semaphore } from '../../concurrency.ts'
-import { errorCode } from '../../files.ts'
+import { errorCode, exists } from '../../files.ts'
 import {
   DriverError,
   type GuestLogin,
@@ -12,13 +12,14 @@ import {
   type MachineState,
   type Measurement,
   type PrivateCard,
+  type RescueSpec,
   type ServerNetwork,
   SSH_PORT,
 } from '../driver.ts'
 import { addressScript, hasAddress } from '../guest/card-address.ts'
 import { hashPassword } from '../guest/crypt.ts'
 import { askAgent } from './agent.ts'
-import { defineFiles } from './define.ts'
+import { defineFiles, defineRescue } from './define.ts'
 import { diskFailure } from './disk.ts'
 import { type CopyOfDisk, type CopyStep, copyDisk, type OffDisk, offDisk } from './disk-copy.ts'
 import { thaw } from './freeze.ts'
@@ -90,11 +91,7 @@ export class Machine {
   /** @param image called if a disk has to be created */
   define(spec: MachineSpec, image: () => Promise<StoredImage>): Promise<void> {
     return this.#exclusive(async () => {
-      const seen = await this.#process.look()
-      if (seen.power === 'hung' || (seen.power === 'on' && seen.status !== 'shutdown'))
-        throw new DriverError('start_failed', 'The machine is running; turn it off before it is changed')
-      if (seen.power === 'on') await this.#process.endShutDown()
-      await this.#endReader()
+      await this.#requireOff()
       try {
         await this.#process.keep(
           await defineFiles(spec, this.files, this.#process.record ?? null, this.#context, image),
@@ -103,6 +100,39 @@ export class Machine {
         throw diskFailure(error)
       }
     })
+  }
+
+  /**
+   * Decides what the machine boots next (Driver.rescue).
+   * @param image called if the rescue system has to be made
+   */
+  rescue(rescue: RescueSpec | null, image: () => Promise<StoredImage>): Promise<void> {
+    return this.#exclusive(async () => {
+      await this.#requireOff()
+      const record = this.#process.record
+      if (!record) throw new DriverError('not_found', 'No such machine')
+      const { rescue: present, ...own } = record
+      const { rescueDisk, rescueSeed } = this.files
+      if (!rescue) {
+        if (present) await this.#process.keep(own)
+        for (const file of [rescueDisk, rescueSeed]) await rm(file, { force: true })
+      } else if (present?.id !== rescue.rescueId || !(await exists(rescueDisk))) {
+        try {
+          await this.#process.keep(await defineRescue(rescue, this.files, own, this.#context, await image()))
+        } catch (error) {
+          throw diskFailure(error)
+        }
+      }
+    })
+  }
+
+  /** Ends a process that only waits for its end. @throws DriverError start_failed if the machine is on */
+  async #requireOff(): Promise<void> {
+    const seen = await this.#process.look()
+    if (seen.power === 'hung' || (seen.power === 'on' && seen.status !== 'shutdown'))
+      throw new DriverError('start_failed', 'The machine is running; turn it off before it is changed')
+    if (seen.power === 'on') await this.#process.endShutDown()
+    await this.#endReader()
   }
 
   /** @param admit called once the machine certainly has to be started; false: not now */

@@ -3,8 +3,8 @@ import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Clock, systemClock } from '../../clock.ts'
 import { inParallel } from '../../concurrency.ts'
+import type { Console } from '../console.ts'
 import {
-  type Console,
   type Driver,
   DriverError,
   type GuestLogin,
@@ -15,6 +15,7 @@ import {
   type PortRange,
   type PrivateCard,
   type PublicPools,
+  type RescueSpec,
   type ServerNetwork,
 } from '../driver.ts'
 import { Readiness } from '../guest/readiness.ts'
@@ -24,7 +25,7 @@ import { isSnapshot, type SnapshotSpec, type SnapshotState } from '../snapshots.
 import { BOOT_MS, BootingMachines } from './booting.ts'
 import { hostCapacity } from './capacity.ts'
 import { SerialConsoles } from './console.ts'
-import { requireSupported } from './define.ts'
+import { readyImage, requireSupported } from './define.ts'
 import { examine } from './examine.ts'
 import { Hints } from './hints.ts'
 import { type Accel, type AccelChoice, offeredCpuTypes } from './host/accel.ts'
@@ -196,7 +197,12 @@ export class QemuDriver extends QemuVolumes implements Driver {
     const { image, serverId } = spec
     const define = (base: () => Promise<StoredImage>) => this.machine(serverId).define(spec, base)
     if (image && isSnapshot(image)) await this.#snapshots.use(image.snapshotId, define)
-    else await define(() => this.#readyImage(image))
+    else await define(() => readyImage(this.#settings.images, image))
+  }
+
+  rescue(serverId: string, rescue: RescueSpec | null): Promise<void> {
+    const image = () => readyImage(this.#settings.images, rescue?.image ?? null)
+    return this.machine(serverId).rescue(rescue, image)
   }
 
   async start(serverId: string): Promise<'started' | 'queued'> {
@@ -387,13 +393,5 @@ export class QemuDriver extends QemuVolumes implements Driver {
         .catch((error: unknown) => this.#context.log.error({ server_id: serverId, err: error }, 'Bad log'))
       if (!machine.isLinked) await this.#hints.changed(serverId)
     }
-  }
-
-  /** @throws DriverError not_found, image_not_ready */
-  async #readyImage(image: ImageSpec | null): Promise<StoredImage> {
-    if (!image) throw new DriverError('not_found', 'The machine has no disk, and no image for one')
-    const ready = await this.#settings.images.ready(image)
-    if (!ready) throw new DriverError('image_not_ready', 'The image is not ready yet')
-    return ready
   }
 }

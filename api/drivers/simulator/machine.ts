@@ -6,6 +6,7 @@ import {
   type MachineSpec,
   type MachineState,
   type PrivateCard,
+  type RescueSpec,
   type ServerNetwork,
 } from '../driver.ts'
 import { hashPassword } from '../guest/crypt.ts'
@@ -16,6 +17,7 @@ export type Method =
   | 'host'
   | 'image'
   | 'define'
+  | 'rescue'
   | 'start'
   | 'shutdown'
   | 'reset'
@@ -54,6 +56,8 @@ export interface Machine {
   /** The time at which the guest obeys the power button; null: nobody pressed it. */
   offAt: number | null
   stopReason: 'guest_shutdown' | 'crashed' | null
+  /** The rescue system that it boots instead of its own disk. */
+  rescue?: Omit<RescueSpec, 'password'>
   /** The installation whose host keys the guest has (missing: that of its own disk). */
   guest?: string
   /** The data that its guest has written to its disk, in tests. */
@@ -95,13 +99,30 @@ export function copied(machine: Machine, now: number, copyMs: number): Machine {
   return { ...machine, guest: guestOf(machine), isOn: false, offAt: null, copy }
 }
 
+/** Lets a machine that is off boot a rescue system, or its own disk. @throws DriverError see Driver.rescue */
+export function withRescue(kept: Machine | undefined, rescue: RescueSpec | null): Machine {
+  const { rescue: _before, ...machine } = known(kept)
+  requireOff(machine)
+  if (!rescue) return machine
+  const { password: _password, ...system } = rescue
+  return { ...machine, rescue: system }
+}
+
+/** @throws DriverError start_failed */
+export function requireOff(machine: Machine | undefined): void {
+  if (machine?.isOn)
+    throw new DriverError('start_failed', 'The machine is running; turn it off before it is changed.')
+}
+
 /** The size of a snapshot: half of its disk. */
 export function bytesOf({ diskGb }: Machine): number {
   return diskGb * 2 ** 29
 }
 
 export function hostKeyOf(machine: Machine): HostKey {
-  const blob = createHash('sha256').update(guestOf(machine)).digest()
+  const { rescue } = machine
+  const guest = rescue ? `rescue ${rescue.rescueId}` : guestOf(machine)
+  const blob = createHash('sha256').update(guest).digest()
   const fingerprint = createHash('sha256').update(blob).digest('base64').replace(/=+$/, '')
   return { type: 'ssh-ed25519', fingerprint: `SHA256:${fingerprint}`, publicKey: blob.toString('base64') }
 }

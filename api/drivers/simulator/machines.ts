@@ -92,6 +92,18 @@ export class Machines {
         await this.change(serverId, (machine) => machine && { ...machine, network })
   }
 
+  /** Finds the machine that another one reaches at an address of a private network; null: none. */
+  reaches(serverId: string, address: string): string | null {
+    const cards = (id: string) => {
+      const { network, isOn } = this.get(id)
+      return isOn && network && !network.isCut ? network.cards : []
+    }
+    const networks = new Set(cards(serverId).map(({ network }) => network))
+    const isThere = (id: string) =>
+      cards(id).some((card) => card.address === address && networks.has(card.network))
+    return this.ids.find((id) => id !== serverId && isThere(id)) ?? null
+  }
+
   /** Writes all changes. Changes during a write are written together after it. */
   save(): Promise<void> {
     const { storage } = this.#place

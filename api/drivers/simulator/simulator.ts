@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts'
 import { mayBoot } from '../boot-slots.ts'
+import type { Console } from '../console.ts'
 import {
-  type Console,
   type Driver,
   DriverError,
   type GuestLogin,
@@ -12,13 +12,24 @@ import {
   type MachineState,
   type Measurement,
   type PrivateCard,
+  type RescueSpec,
   type ServerNetwork,
 } from '../driver.ts'
 import { type Connection, isLet } from '../firewall.ts'
 import type { ImageSpec, ImageState } from '../images.ts'
 import { isSnapshot } from '../snapshots.ts'
 import { HOST } from './host.ts'
-import { hostKeyOf, known, type Machine, newDisk, stateOf, withAddress, withPassword } from './machine.ts'
+import {
+  hostKeyOf,
+  known,
+  type Machine,
+  newDisk,
+  requireOff,
+  stateOf,
+  withAddress,
+  withPassword,
+  withRescue,
+} from './machine.ts'
 import { type MachinePlace, Machines } from './machines.ts'
 import { SimulatedShell } from './shell.ts'
 import { SimulatedSnapshots } from './snapshots.ts'
@@ -101,13 +112,17 @@ export class Simulator extends SimulatedSnapshots implements Driver {
       if (!machine && !spec.image)
         throw new DriverError('not_found', 'The machine has no disk, and no image for one.')
       if (!machine && spec.image && isSnapshot(spec.image)) this.requireReady(from)
-      if (machine?.isOn)
-        throw new DriverError('start_failed', 'The machine is running; turn it off before it is changed.')
+      requireOff(machine)
       const diskId = machine ? machine.spec.diskId : spec.diskId
       const disk = machine ? { diskGb: Math.max(machine.diskGb, spec.diskGb) } : newDisk(kept, from)
       const fresh = { isOn: false, startedAt: 0, readyAt: 0, offAt: null, stopReason: null }
       return { ...fresh, ...machine, spec: { ...kept, diskId }, ...disk }
     })
+  }
+
+  async rescue(serverId: string, rescue: RescueSpec | null): Promise<void> {
+    this.failIfTold('rescue')
+    await this.machines.change(serverId, (machine) => withRescue(machine, rescue))
   }
 
   async start(serverId: string): Promise<'started' | 'queued'> {
@@ -262,14 +277,7 @@ export class Simulator extends SimulatedSnapshots implements Driver {
 
   /** Finds the machine that another one reaches at an address of a private network; null: none. */
   reaches(serverId: string, address: string): string | null {
-    const cards = (id: string) => {
-      const { network, isOn } = this.machines.get(id)
-      return isOn && network && !network.isCut ? network.cards : []
-    }
-    const networks = new Set(cards(serverId).map(({ network }) => network))
-    const isThere = (id: string) =>
-      cards(id).some((card) => card.address === address && networks.has(card.network))
-    return this.machines.ids.find((id) => id !== serverId && isThere(id)) ?? null
+    return this.machines.reaches(serverId, address)
   }
 
   /** The network of a machine, as the last `connect` left it. */

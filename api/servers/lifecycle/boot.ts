@@ -13,11 +13,12 @@ import { moveSsh, settlePorts } from '../../ports/ports.ts'
 import { attachedTo } from '../../volumes/attachments.ts'
 import type { VolumeTable } from '../../volumes/tables.ts'
 import { BOOT_MS, type BootData } from '../operations.ts'
+import { RESCUE_IMAGE } from '../rescue-login.ts'
 import { BOOT_TIMEOUT } from '../states.ts'
 import { updateMachine } from '../store.ts'
 import type { ServerTable } from '../tables.ts'
 import { ifUnsupported, isUnsupported } from './attach.ts'
-import { machineSpec, type ProcedureOptions } from './spec.ts'
+import { machineSpec, type ProcedureOptions, rescueOf } from './spec.ts'
 
 const ASK_IMAGE_MS = 500
 const ASK_QUEUE_MS = 250
@@ -95,6 +96,8 @@ function imageStep({ drivers, catalog, log }: ProcedureOptions): Step<BootData, 
     const driver = drivers.at(server.pool)
     if (server.has_disk) {
       const { power } = await driver.inspect(server.server_id)
+      const isRescue = power !== 'absent' && server.rescue_id !== null
+      if (isRescue) return prepareImage({ log }, operation, driver, { image: RESCUE_IMAGE }, 'boot')
       if (power !== 'absent') return next('boot', BOOT_AT)
       // An empty disk in place of the customer's data would be the worst repair.
       log.error(
@@ -120,7 +123,7 @@ export async function prepareImage(
   { log }: Pick<ProcedureOptions, 'log'>,
   { operation_id }: Pick<Operation<object>, 'operation_id'>,
   driver: Driver,
-  template: Template | undefined,
+  template: Pick<Template, 'image'> | undefined,
   then: string,
 ): Promise<StepResult<undefined>> {
   if (!template) return fail('image_unavailable', 'The template of this server is no longer available.')
@@ -158,14 +161,15 @@ export async function prepareSnapshot(
 }
 
 /**
- * Gives a machine that is off the ports and volumes of its server.
+ * Gives a machine that is off the ports, the system and the volumes of its server.
  * @returns a volume that its host does not have; null: none
  */
-async function settleParts(
-  { db, clock, drivers, log }: ProcedureOptions,
-  { server_id, pool }: ServerTable,
-): Promise<VolumeTable | null> {
+async function settleParts(options: ProcedureOptions, server: ServerTable): Promise<VolumeTable | null> {
+  const { db, clock, drivers, log } = options
+  const { server_id, pool } = server
   await settlePorts(db, server_id, clock.now())
+  // A new disk has no rescue system beside it.
+  if (server.has_disk) await drivers.at(pool).rescue(server_id, rescueOf(options, server))
   // A rebuilt machine has none yet.
   for (const volume of await attachedTo(db, server_id)) {
     try {

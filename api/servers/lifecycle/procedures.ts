@@ -28,6 +28,7 @@ import {
   type BootData,
   type OffData,
   type RebuildData,
+  type RescueData,
   type ResizeData,
   type ServerOperation,
   type ServerOperations,
@@ -45,7 +46,7 @@ import { bootSteps } from './boot.ts'
 import { backupConcluder, copyConcluder, copyStep } from './copy.ts'
 import { offSteps } from './off.ts'
 import { passwordConcluder, passwordStep } from './password.ts'
-import { erased, eraseSteps } from './rebuild.ts'
+import { erased, eraseSteps, rescueSteps } from './rebuild.ts'
 import { machineSpec, type ProcedureOptions } from './spec.ts'
 
 /** The procedure of each type of operation. */
@@ -53,6 +54,7 @@ export function serverProcedures(options: ProcedureOptions): Record<ServerOperat
   const boot = bootSteps(options)
   const { make, boot: turnOn, ready } = boot
   const { reset, ...off } = offSteps(options)
+  const { prepare, enter, leave } = rescueSteps(options)
   const power = { conclude: concluder(options), sharesEnds: true }
   const anew = patient<string, RebuildData>({ ...eraseSteps(options), make, boot: turnOn, ready }, options)
   const isOff = async () => done()
@@ -79,6 +81,16 @@ export function serverProcedures(options: ProcedureOptions): Record<ServerOperat
     }),
     rebuild: runner<RebuildData, ServerTable>({ ...power, steps: anew, read }),
     restore: runner<RebuildData, ServerTable>({ ...power, steps: anew, read }),
+    rescue: runner<RescueData, ServerTable>({
+      ...power,
+      steps: { prepare, ...off, off: enter, boot: turnOn, ready },
+      read,
+    }),
+    unrescue: runner<ServerOperations['unrescue'], ServerTable>({
+      ...power,
+      steps: { ...off, off: leave, boot: turnOn, ready },
+      read,
+    }),
     snapshot: runner<SnapshotData, ServerTable>({ ...copy, conclude: copyConcluder(options) }),
     backup: runner<SnapshotData, ServerTable>({ ...copy, conclude: backupConcluder(options) }),
     reset_password: runner<ServerOperations['reset_password'], ServerTable>({
@@ -119,7 +131,7 @@ function patient<Name extends string, Data>(
 }
 
 type PowerData = BootData & OffData & Partial<RebuildData>
-type PowerOperation = 'create' | 'start' | 'stop' | 'reboot' | 'rebuild' | 'restore'
+type PowerOperation = 'create' | 'start' | 'stop' | 'reboot' | 'rebuild' | 'restore' | 'rescue' | 'unrescue'
 
 /**
  * Ends an operation on a machine: on success the status follows from the type, otherwise from the state of the machine.
@@ -166,8 +178,7 @@ function writeToServer(serverId: string, change: (tx: Queries, server: ServerTab
 
 /** True if a machine is on after an operation that failed. One that was on and cannot be asked counts as on. */
 function isStillOn(type: PowerOperation, { power }: MachineState, wasOn: boolean): boolean {
-  const beganOn =
-    type === 'stop' || type === 'reboot' || ((type === 'rebuild' || type === 'restore') && wasOn)
+  const beganOn = type === 'stop' || type === 'reboot' || (type !== 'create' && type !== 'start' && wasOn)
   return power === 'running' || (power === 'away' && beganOn)
 }
 

@@ -3,10 +3,12 @@ import { type Catalog, findTemplate, type Template } from '../../catalog/file.ts
 import type { Clock } from '../../clock.ts'
 import type { Database } from '../../database/database.ts'
 import { addressesOf } from '../../drivers/addresses.ts'
-import type { MachineSpec, PortRange } from '../../drivers/driver.ts'
+import type { MachineSpec, PortRange, RescueSpec } from '../../drivers/driver.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Secrets } from '../../secrets.ts'
+import { openPassword, presentLogin, RESCUE_IMAGE, RESCUE_USER } from '../rescue-login.ts'
 import type { ServerTable } from '../tables.ts'
+import { storedKeys } from '../view.ts'
 import type { Connectivity } from './connectivity.ts'
 
 /** The parts of the program that steps of operations use. */
@@ -55,4 +57,18 @@ export function machineSpec(
 
 function imageOf({ snapshot_id }: ServerTable, template: Template | undefined): MachineSpec['image'] {
   return snapshot_id === null ? (template?.image ?? null) : { snapshotId: snapshot_id }
+}
+
+/** The rescue system that a server boots; null: its own disk. */
+export function rescueOf({ secrets }: ProcedureOptions, server: ServerTable): RescueSpec | null {
+  if (server.rescue_id === null) return null
+  const login = presentLogin(server)
+  return {
+    rescueId: server.rescue_id,
+    image: RESCUE_IMAGE,
+    hostname: 'rescue',
+    username: RESCUE_USER,
+    sshPublicKeys: storedKeys(login).map(({ public_key }) => public_key),
+    password: openPassword(secrets, login),
+  }
 }

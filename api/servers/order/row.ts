@@ -57,6 +57,8 @@ export function newRow(
     backing_up: null,
     snapshot_id: source?.snapshotId ?? null,
     instance_id: null,
+    rescue_id: null,
+    rescue_login: null,
     crash_count: 0,
     crashed_at: null,
     billed_since: null,

@@ -73,7 +73,7 @@ export async function requireMeans(
   tx: Queries,
   { capacity, clock, graceMs }: RebuildOptions,
   server: ServerTable,
-  action: 'rebuild' | 'restore',
+  action: 'rebuild' | 'restore' | 'rescue' | 'unrescue',
 ): Promise<void> {
   const { account_id, price_hour } = server
   if (!turnsOn(action, server.status)) return requireGrace(tx, account_id, price_hour, clock.now() - graceMs)

@@ -13,6 +13,8 @@ const tones: Record<Server['status'], Tone> = {
   rebuilding: 'busy',
   resetting_password: 'busy',
   restoring: 'busy',
+  rescuing: 'busy',
+  unrescuing: 'busy',
   suspended: 'warn',
   error: 'bad',
   deleting: 'busy',

@@ -10,9 +10,12 @@ const ports = { first: 22000, last: 22999 }
 /** Few, so that actions meet on one server. */
 const SERVERS = 2
 
+const POWER = ['start', 'stop', 'reboot', 'reset_password', 'rescue', 'unrescue'] as const
+type PowerAction = (typeof POWER)[number]
+
 type Move =
   | { kind: 'create'; startOnCreate: boolean }
-  | { kind: 'power'; server: number; action: 'start' | 'stop' | 'reboot' | 'reset_password'; force: boolean }
+  | { kind: 'power'; server: number; action: PowerAction; force: boolean }
   | { kind: 'rename'; server: number; project: boolean }
   | { kind: 'resize'; server: number; cpu: number; disk: number }
   | { kind: 'rebuild'; server: number }
@@ -34,7 +37,7 @@ const move: fc.Arbitrary<Move> = fc.oneof(
     arbitrary: fc.record({
       kind: fc.constant('power'),
       server,
-      action: fc.constantFrom('start', 'stop', 'reboot', 'reset_password'),
+      action: fc.constantFrom(...POWER),
       force: fc.boolean(),
     }),
   },
@@ -85,8 +88,8 @@ async function ask(
   const reply = await send(`/servers/${id}`)
   if (reply.status === 403 || reply.status === 422 || reply.body.code === 'capacity_unavailable') return reply
   const copying = before.current_operation?.type === 'snapshot' ? 'one' : null
-  const verdict =
-    before.code ?? checkAction(action, { status: before.status as ServerStatus, copying }, { force }) // what the API says is a status
+  const row = { status: before.status as ServerStatus, copying, rescue_id: before.rescue ? '' : null } // what the API says is a status
+  const verdict = before.code ?? checkAction(action, row, { force })
   expect([action, before.status, reply.body.code ?? 'allowed']).toEqual([action, before.status, verdict])
   return reply
 }

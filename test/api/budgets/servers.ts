@@ -42,6 +42,10 @@ export async function walkServers(meter: Meter): Promise<void> {
   await carriedOut(meter, t, 'rebuild')
   await call('POST', `${server}/reset_password`)
   await carriedOut(meter, t, 'reset_password')
+  for (const type of ['rescue', 'unrescue']) {
+    await call('POST', `${server}/${type}`, {})
+    await carriedOut(meter, t, type)
+  }
   const { snapshot_id } = (await call('POST', '/snapshots', { server_id })).body
   await carriedOut(meter, t, 'snapshot')
   const snapshot = `/snapshots/${snapshot_id}`

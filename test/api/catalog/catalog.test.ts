@@ -37,6 +37,7 @@ test('zones, templates and presets are plain lists with ids that outlive a reins
         'images',
         'reset_password',
         'volumes',
+        'rescue',
       ],
       volume_gb_month_rub: '6.00',
       is_available: true,

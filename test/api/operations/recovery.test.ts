@@ -184,6 +184,10 @@ test('a repeated create whose object is gone is a 404 of that object, and create
   }
 })
 
+/** Actions on a server that need no body. */
+const bodiless = (...actions: string[]) =>
+  Object.fromEntries(actions.map((action) => [`/servers/{server_id}/${action}`, {}]))
+
 test('every POST that makes something notes what it made', async () => {
   const t = await testApp({ catalog: catalogWith('public_ipv6: 2001:db8::/48') })
   const id = await make(t, { start_on_create: false })
@@ -195,10 +199,8 @@ test('every POST that makes something notes what it made', async () => {
     '/account/invitations': { email: 'bob@example.com', role: 'viewer' },
     '/firewalls': { name: 'a' },
     '/firewalls/{firewall_id}/servers': { server_ids: [id] },
-    '/servers/{server_id}/start': {},
-    '/servers/{server_id}/reboot': {},
+    ...bodiless('start', 'reboot', 'reset_password', 'rescue', 'unrescue'),
     '/servers/{server_id}/rebuild': { template_id: (await order(t.call)).template_id },
-    '/servers/{server_id}/reset_password': {},
     '/snapshots': { server_id: id },
     '/servers/{server_id}/restore': {},
     '/images': { name: 'a' },

@@ -6,22 +6,24 @@ import { make } from '../harness/ordering.ts'
 /** The id of the template that test servers are made from. */
 const MICRO = '9ef5d402-7877-5f38-9a75-eb3232b25976'
 
-/** The contract's table, as it stands there. S: server_state_conflict, L: operation_in_progress. */
+/** The contract's table, as it stands there. S: server_state_conflict, L: operation_in_progress, X: rescue_conflict. */
 const TABLE = `
-| Status    | start | stop | stop by force | reboot | console | PATCH metadata | PATCH configuration | rebuild | reset password | snapshot | DELETE |
-| creating  | L     | L    | L             | L      | 201     | 200            | L                   | L       | L              | L        | 202    |
-| starting  | L     | L    | L             | L      | 201     | 200            | L                   | L       | L              | L        | 202    |
-| resizing  | L     | L    | L             | L      | L       | 200            | L                   | L       | L              | L        | 202    |
-| running   | S     | 202  | 202           | 202    | 201     | 200            | S                   | 202     | 202            | 202      | 202    |
-| stopping  | L     | L    | 202           | L      | 201     | 200            | L                   | L       | L              | L        | 202    |
-| rebooting | L     | L    | 202           | L      | 201     | 200            | L                   | L       | L              | L        | 202    |
-| rebuilding | L     | L    | L             | L      | 201     | 200            | L                   | L       | L              | L        | 202    |
-| restoring | L     | L    | L             | L      | 201     | 200            | L                   | L       | L              | L        | 202    |
-| resetting_password | L     | L    | L             | L      | 201     | 200            | L                   | L       | L              | L        | 202    |
-| stopped   | 202   | S    | S             | S      | S       | 200            | 202                 | 202     | S              | 202      | 202    |
-| error     | 202   | 202  | 202           | 202    | S       | 200            | S                   | 202     | S              | S        | 202    |
-| suspended | 402   | S    | S             | S      | S       | 200            | S                   | S       | S              | S        | 202    |
-| deleting  | L     | L    | L             | L      | L       | L              | L                   | L       | L              | L        | 202    |
+| Status    | start | stop | stop by force | reboot | console | PATCH metadata | PATCH configuration | rebuild | reset password | snapshot | rescue | unrescue | DELETE |
+| creating  | L     | L    | L             | L      | 201     | 200            | L                   | L       | L              | L        | L      | L        | 202    |
+| starting  | L     | L    | L             | L      | 201     | 200            | L                   | L       | L              | L        | L      | L        | 202    |
+| resizing  | L     | L    | L             | L      | L       | 200            | L                   | L       | L              | L        | L      | L        | 202    |
+| running   | S     | 202  | 202           | 202    | 201     | 200            | S                   | 202     | 202            | 202      | 202    | X        | 202    |
+| stopping  | L     | L    | 202           | L      | 201     | 200            | L                   | L       | L              | L        | L      | L        | 202    |
+| rebooting | L     | L    | 202           | L      | 201     | 200            | L                   | L       | L              | L        | L      | L        | 202    |
+| rebuilding | L     | L    | L             | L      | 201     | 200            | L                   | L       | L              | L        | L      | L        | 202    |
+| restoring | L     | L    | L             | L      | 201     | 200            | L                   | L       | L              | L        | L      | L        | 202    |
+| rescuing | L | L | 202 | L | 201 | 200 | L | L | L | L | L | L | 202 |
+| unrescuing | L | L | 202 | L | 201 | 200 | L | L | L | L | L | L | 202 |
+| resetting_password | L     | L    | L             | L      | 201     | 200            | L                   | L       | L              | L        | L      | L        | 202    |
+| stopped   | 202   | S    | S             | S      | S       | 200            | 202                 | 202     | S              | 202      | 202    | X        | 202    |
+| error     | 202   | 202  | 202           | 202    | S       | 200            | S                   | 202     | S              | S        | 202    | X        | 202    |
+| suspended | 402   | S    | S             | S      | S       | 200            | S                   | S       | S              | S        | S      | S        | 202    |
+| deleting  | L     | L    | L             | L      | L       | L              | L                   | L       | L              | L        | L      | L        | 202    |
 `
 
 const ACTIONS: Record<
@@ -38,6 +40,8 @@ const ACTIONS: Record<
   rebuild: ['POST', '/rebuild', { template_id: MICRO }],
   'reset password': ['POST', '/reset_password'],
   snapshot: ['POST', '/snapshots'],
+  rescue: ['POST', '/rescue'],
+  unrescue: ['POST', '/unrescue'],
   DELETE: ['DELETE', ''],
 }
 
@@ -56,11 +60,15 @@ const ALLOWED: Record<string, string[]> = {
     'rebuilding',
     'resetting_password',
     'restoring',
+    'rescuing',
+    'unrescuing',
   ],
   'PATCH configuration': ['stopped'],
   rebuild: ['running', 'stopped', 'error'],
   'reset password': ['running'],
   snapshot: ['running', 'stopped'],
+  rescue: ['running', 'stopped', 'error'],
+  unrescue: ['running', 'stopped', 'error'],
 }
 
 /** Brings a new server there by the API where that can, else as an operator's hand would. */
@@ -73,6 +81,8 @@ async function serverIn(t: TestApp, status: ServerStatus): Promise<string> {
       'rebuilding',
       'restoring',
       'resetting_password',
+      'rescuing',
+      'unrescuing',
       'deleting',
     ].includes(status),
   })
@@ -85,7 +95,13 @@ async function serverIn(t: TestApp, status: ServerStatus): Promise<string> {
     resizing: ['PATCH', '', { cpu: 2 }],
     rebuilding: ['POST', '/rebuild', { template_id: MICRO }],
     resetting_password: ['POST', '/reset_password'],
+    rescuing: ['POST', '/rescue'],
+    unrescuing: ['POST', '/unrescue'],
     deleting: ['DELETE', ''],
+  }
+  if (status === 'unrescuing') {
+    await t.call('POST', `/servers/${id}/rescue`)
+    await t.finish()
   }
   if (status === 'restoring') {
     const { snapshot_id } = (await t.call('POST', '/snapshots', { server_id: id })).body
@@ -123,9 +139,12 @@ test.each(rows)('a server that is %s takes what the contract says, and nothing e
         ? await t.call(method, path, { server_id: id })
         : await t.call(method, `/servers/${id}${path}`, body)
     const said =
-      ({ server_state_conflict: 'S', operation_in_progress: 'L' } as Record<string, string>)[
-        reply.body.code
-      ] ?? String(reply.status)
+      (
+        { server_state_conflict: 'S', operation_in_progress: 'L', rescue_conflict: 'X' } as Record<
+          string,
+          string
+        >
+      )[reply.body.code] ?? String(reply.status)
     expect([status, action, said]).toEqual([status, action, row[at]])
     if (said === 'S')
       expect(reply.body).toMatchObject({
@@ -162,6 +181,8 @@ test('the card of a server lists exactly the actions that it takes', async () =>
     reset_password: 'reset password',
     // It is possible whenever a rebuild is.
     restore: 'rebuild',
+    rescue: 'rescue',
+    unrescue: 'unrescue',
     snapshot: 'snapshot',
     delete: 'DELETE',
   }

@@ -30,7 +30,10 @@ export async function load({ seed, driver, order, request }: LoadOptions): Promi
     if (dice < 0.4) return request('DELETE', `/servers/${id}`)
     if (dice < 0.5) return fallOver(driver, id, pick(['crashed', 'guest_shutdown']) ?? 'crashed')
     if (dice < 0.6) return request('POST', `/servers/${id}/rebuild`, { template_id: order.template_id })
-    return request('POST', `/servers/${id}/${pick(['start', 'stop', 'reboot', 'reset_password'])}`)
+    return request(
+      'POST',
+      `/servers/${id}/${pick(['start', 'stop', 'reboot', 'reset_password', 'rescue', 'unrescue'])}`,
+    )
   }
   const customer = async () => {
     for (let action = 0; action < ACTIONS_EACH; action++) await act()

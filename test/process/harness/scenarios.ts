@@ -91,6 +91,16 @@ export const scenarios: Record<string, (stage: Stage) => Promise<() => Promise<u
     const id = await made(stage)
     return () => stage.act('POST', `/servers/${id}/reset_password`)
   },
+  rescue: async (stage) => {
+    const id = await made(stage)
+    return () => stage.act('POST', `/servers/${id}/rescue`)
+  },
+  unrescue: async (stage) => {
+    const id = await made(stage)
+    await stage.act('POST', `/servers/${id}/rescue`)
+    await stage.settle()
+    return () => stage.act('POST', `/servers/${id}/unrescue`)
+  },
   'attach a volume': async (stage) => {
     const [server_id, id] = [await made(stage), await stage.volume()]
     return () => stage.act('POST', `/volumes/${id}/attach`, { server_id })

@@ -130,7 +130,7 @@ export class Service {
 
   async act(
     serverId: string,
-    action: 'start' | 'stop' | 'reboot' | 'rebuild',
+    action: 'start' | 'stop' | 'reboot' | 'rebuild' | 'rescue' | 'unrescue',
     body?: unknown,
   ): Promise<void> {
     const reply = await this.call('POST', `/servers/${serverId}/${action}`, body)

@@ -63,6 +63,7 @@ function Known({ server }: { server: ServerDetails }) {
           {server.delete_at ? <p>{t.deleteAt(format.exact(server.delete_at))}</p> : null}
         </Note>
       ) : null}
+      {server.rescue ? <Note tone="warn">{t.rescueNow}</Note> : null}
       <Tabs server={server} />
       <Outlet />
     </Page>
@@ -106,14 +107,22 @@ function Tabs({ server }: { server: ServerDetails }) {
   )
 }
 
-function examplesOf({
-  server_id,
-  name,
-  template_id,
-  template,
-  zone,
-  allowed_actions,
-}: ServerDetails): Example[] {
+function rescueExamples({ server_id, name, zone, allowed_actions }: ServerDetails): Example[] {
+  const actions = (['rescue', 'unrescue'] as const).filter((action) => allowed_actions.includes(action))
+  return actions.flatMap((action) =>
+    action === 'unrescue' || zone?.features.includes('rescue')
+      ? {
+          route: `POST /servers/{server_id}/${action}` as const,
+          path: { server_id },
+          berth: `berth server ${action} ${name}`,
+          sdk: `servers.${action}`,
+        }
+      : [],
+  )
+}
+
+function examplesOf(server: ServerDetails): Example[] {
+  const { server_id, name, template_id, template, zone, allowed_actions } = server
   const actions = (['start', 'stop', 'reboot'] as const).filter((action) => allowed_actions.includes(action))
   return [
     {
@@ -140,6 +149,7 @@ function examplesOf({
           } satisfies Example,
         ]
       : []),
+    ...rescueExamples(server),
     {
       route: 'POST /servers/{server_id}/rebuild',
       path: { server_id },

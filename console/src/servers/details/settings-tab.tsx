@@ -14,6 +14,7 @@ import { readLabels } from '../create/order.ts'
 import { DeleteServer } from './delete-server.tsx'
 import { PasswordCard } from './password-card.tsx'
 import { RebuildCard } from './rebuild-card.tsx'
+import { RescueCard } from './rescue-card.tsx'
 import { ResizeCard } from './resize-card.tsx'
 import { useDetailsText } from './text.ts'
 import { useServer } from './use-server.ts'
@@ -27,6 +28,7 @@ export function SettingsTab() {
           <General server={server} />
           <ResizeCard key={`${server.cpu} ${server.ram_mb} ${server.disk_gb}`} server={server} />
           <PasswordCard server={server} />
+          <RescueCard server={server} />
           <RebuildCard key={server.template_id} server={server} />
           <Danger server={server} />
         </div>

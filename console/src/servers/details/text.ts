@@ -85,6 +85,15 @@ export const useDetailsText = messages({
     resetAboutKeys:
       'Sets a password for the terminal, in case you have lost your SSH key. The server keeps running; the overview then shows the password.',
     resetNeedsRunning: 'The server must be running.',
+    rescueTitle: 'Rescue system',
+    rescue: 'Boot rescue system',
+    unrescue: 'Boot own disk',
+    rescueAbout:
+      'Boots a small Linux beside the disk, which is /dev/vdc there, to repair the system or to save data. Addresses, ports and firewalls stay. The overview then shows how to log in.',
+    unrescueAbout:
+      'The server boots the rescue system at each start. Boot its own disk again once you are done; the rescue system is then deleted.',
+    rescueConfirm: 'The server is shut down, and powered off if that takes longer than a minute.',
+    rescueNow: 'The server runs the rescue system. Its disk is /dev/vdc there.',
     rebuild: 'Rebuild',
     rebuildAbout:
       'Replaces the disk by a new operating system. Name, addresses, ports and SSH keys stay; all data on the disk is lost.',
@@ -183,6 +192,15 @@ export const useDetailsText = messages({
     resetAboutKeys:
       'Задаёт пароль для входа через терминал, если SSH-ключ потерян. Сервер продолжает работать; пароль появится в обзоре.',
     resetNeedsRunning: 'Сервер должен работать.',
+    rescueTitle: 'Режим спасения',
+    rescue: 'Загрузить систему спасения',
+    unrescue: 'Загрузить с диска',
+    rescueAbout:
+      'Загружает небольшой Linux, в котором диск сервера виден как /dev/vdc: чтобы починить систему или спасти данные. Адреса, порты и файрволы остаются. Как войти, будет написано в обзоре.',
+    unrescueAbout:
+      'При каждом запуске сервер загружает систему спасения. Когда закончите, снова загрузите его с собственного диска; система спасения будет удалена.',
+    rescueConfirm: 'Сервер завершит работу; если это займёт больше минуты, питание будет отключено.',
+    rescueNow: 'На сервере работает система спасения. Его диск в ней — /dev/vdc.',
     rebuild: 'Переустановить',
     rebuildAbout:
       'Заменяет диск новой операционной системой. Имя, адреса, порты и SSH-ключи останутся; все данные на диске будут потеряны.',
