@@ -43,7 +43,14 @@ async function fillOld(db: Database): Promise<void> {
 const LATER: readonly string[] = [
   ...['number', 'delete_at', 'ipv4', 'ipv6', 'networks', 'traffic_gb', 'traffic_price', 'bandwidth_mbit'],
   ...['copying', 'snapshot_id', 'instance_id', 'backing_up', 'backup_hour', 'backup_due_at', 'backup_item'],
-  ...['backup_price_month', 'backup_price_hour', 'suspension_reason', 'username'],
+  ...[
+    'backup_price_month',
+    'backup_price_hour',
+    'suspension_reason',
+    'username',
+    'rescue_id',
+    'rescue_login',
+  ],
 ]
 
 /** A server's row from before these columns, and all later ones. */
