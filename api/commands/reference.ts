@@ -18,7 +18,7 @@ export const pages = ['docs/reference.md', 'README.md'].map((page) => path.join(
 /** Every type of problem that the service defines: its own, and those in the schemas of its features. */
 export async function allProblems(): Promise<ProblemType[]> {
   const found: ProblemType[] = Object.values(httpProblems)
-  for (const file of globSync('**/schema.ts', { cwd: api })) {
+  for (const file of globSync('**/*schema.ts', { cwd: api })) {
     const module: Record<string, Record<string, ProblemType>> = await import(path.join(api, file))
     for (const [name, table] of Object.entries(module))
       if (name.endsWith('Problems')) found.push(...Object.values(table))

@@ -47,6 +47,7 @@ test('a reply that the document does not describe is noticed', () => {
     cpu_types: [],
     server_type: 'virtual_machine',
     features: [],
+    volume_gb_month_rub: '6.00',
     is_available: true,
   }
   const good = {

@@ -67,7 +67,7 @@ export class QemuWorld {
     chmodSync(world.dataDir, 0o711)
     await run('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', world.identity])
     world.#publicKey = readFileSync(`${world.identity}.pub`, 'utf8').trim()
-    for (let i = 0; i < 24; i++) world.#ports.set(`free-${i}`, await claimPort())
+    for (let i = 0; i < 32; i++) world.#ports.set(`free-${i}`, await claimPort())
     await world.restart()
     return world
   }
