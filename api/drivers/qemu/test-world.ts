@@ -179,7 +179,7 @@ export class QemuWorld {
   }
 
   async until(what: string, holds: () => Promise<boolean>): Promise<void> {
-    const deadline = performance.now() + 280_000
+    const deadline = performance.now() + 800_000
     while (!(await holds())) {
       if (performance.now() > deadline)
         throw new Error(`Waited in vain until ${what}\n${this.log.join('\n')}`)

@@ -28,7 +28,7 @@ export async function launch(flags: readonly string[], env: NodeJS.ProcessEnv = 
   })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text))
-  await until('the service is up', 240_000, () => {
+  await until('the service is up', 800_000, () => {
     if (child.exitCode !== null || child.signalCode !== null) throw new Error(`the service ended: ${output}`)
     return output.includes('"msg":"listening"')
   })
@@ -120,7 +120,7 @@ export class Service {
     const newest = async () =>
       (await this.call('GET', `/servers/${serverId}/operations?limit=1`)).body.items[0]
     const { operation_id } = await newest()
-    await until('the operation ends', 240_000, async () => {
+    await until('the operation ends', 800_000, async () => {
       const { body } = await this.call('GET', `/servers/${serverId}/operations/${operation_id}?wait=30`)
       if (body.status === 'failed')
         throw new Error(`${body.type} failed: ${JSON.stringify(body.error)}\n${this.output}`)
