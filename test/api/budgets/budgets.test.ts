@@ -5,7 +5,7 @@ import { testDatabase } from '../../harness/database.ts'
 import { walkAccount } from './account.ts'
 import { Meter, routes } from './meter.ts'
 import { walkMembers, walkPeople } from './people.ts'
-import { walkBackground, walkNetworks, walkServers } from './servers.ts'
+import { walkBackground, walkBackups, walkNetworks, walkServers } from './servers.ts'
 
 const kind = process.env.BERTH_TEST_DATABASE ?? 'sqlite'
 const isOnPostgres = kind === 'postgres'
@@ -34,6 +34,7 @@ test('no route and no operation sends more statements than the table says', asyn
   await walkPeople(meter)
   await walkMembers(meter)
   await walkServers(meter)
+  await walkBackups(meter)
   await walkNetworks(meter)
   await walkBackground(meter)
   expect(routes.filter((route) => !meter.costs.has(route))).toEqual([])

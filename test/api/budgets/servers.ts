@@ -64,6 +64,24 @@ export async function walkServers(meter: Meter): Promise<void> {
   await carriedOut(meter, t, 'delete')
 }
 
+/** Uses the routes of daily backups, carries one out, and turns it into a snapshot. */
+export async function walkBackups(meter: Meter): Promise<void> {
+  const t = await testApp()
+  const call = meter.measured(t, t.call, '/account/me')
+  const server_id = await make(t, { name: 'web-1', backups_enabled: true, backup_window: 3 })
+  t.clock.advance(86_400_000)
+  await meter.note('backups that are due: begun', () => t.app.backups.look())
+  await carriedOut(meter, t, 'backup')
+  const [{ backup_id }] = (await call('GET', `/servers/${server_id}/backups`)).body.items
+  for (const read of [`/backups/${backup_id}`, '/backups']) await call('GET', read)
+  await call('POST', `/backups/${backup_id}/snapshot`, {})
+  t.clock.advance(86_400_000)
+  await t.app.backups.look()
+  await t.finish()
+  const [next] = (await call('GET', '/backups')).body.items
+  await call('DELETE', `/backups/${next.backup_id}`)
+}
+
 /** Uses the routes by which servers reach each other and the world. */
 export async function walkNetworks(meter: Meter): Promise<void> {
   const t = await testApp({ catalog: catalogWith(RANGES) })
