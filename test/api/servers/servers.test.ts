@@ -242,7 +242,7 @@ test('a step that keeps failing is tried again, then the create ends in error an
   expect(details).toMatchObject({
     status: 'error',
     billing: { billed_since: null },
-    allowed_actions: ['start', 'stop', 'reboot', 'update', 'rebuild', 'restore', 'delete'],
+    allowed_actions: ['start', 'stop', 'reboot', 'update', 'rebuild', 'restore', 'rescue', 'delete'],
   })
   await t.call('POST', `/servers/${server.server_id}/start`)
   await t.finish()
