@@ -117,7 +117,9 @@ interface Used {
 function readMeter(meter: BillingMeterTable, { rates, sent, isGone, now }: Used) {
   // This also holds for a rate that has ended: an hour has one charge, even if another rate begins in it.
   const until = Math.max(meter.charged_until, wholeHour(now))
-  const isOpen = rates.at(-1)?.ends_at === null
+  const last = rates.at(-1)
+  // A late charge may meet a rate that has ended since: the time up to its end is charged with its own hour.
+  const isLeft = last !== undefined && (last.ends_at === null || last.ends_at > until)
   const charges = chargesBetween(rates, meter.charged_until, until).map(
     (charge): typeof charge & { bytes: number | null } => ({ ...charge, bytes: null }),
   )
@@ -136,7 +138,7 @@ function readMeter(meter: BillingMeterTable, { rates, sent, isGone, now }: Used)
     const bytes = charge.bytes + (before?.bytes ?? 0)
     traffic.set(hour, { hour, seconds, bytes, amount: charge.amount + (before?.amount ?? 0) })
   }
-  const due_at = isOpen ? hourAfter(until) : null
+  const due_at = isLeft ? hourAfter(until) : null
   return {
     charges: [...charges, ...traffic.values()],
     charged_until: until,

@@ -100,6 +100,17 @@ test('a server that is deleted is charged up to the second of the request', asyn
   expect(await charges(t)).toHaveLength(2)
 })
 
+test('a server deleted while charges are late is charged for its last, partial hour too', async () => {
+  const t = await testApp()
+  const id = await make(t)
+  await until(t, '2026-11-20T12:30:00Z')
+  t.clock.advance(70 * 60_000)
+  await t.call('DELETE', `/servers/${id}`)
+  await until(t, '2026-11-20T13:45:00Z')
+  await until(t, '2026-11-20T15:00:00Z')
+  expect((await charges(t, id)).at(-1)).toMatch(/ 2026-11-20 13:00 UTC, 40 min$/)
+})
+
 test('a server whose delete failed and that is started again has one charge for that hour', async () => {
   const t = await testApp()
   const id = await make(t)
