@@ -158,12 +158,12 @@ const atRest: Readonly<Record<string, string>> = {
 /** The sums of what servers hold; one that is being resized holds what it will gain, too. */
 const HELD = `CREATE TEMP VIEW held AS SELECT account_id, count(*) AS servers,
   sum(cpu + coalesce((SELECT sum(json_extract(data, '$.growth.cpu')) FROM operations o
-    WHERE o.finished_at IS NULL AND o.type = 'resize' AND o.subject_id = server_id), 0)) AS cpu,
+    WHERE o.finished_at IS NULL AND o.type = 'resize' AND o.subject_id = s.server_id), 0)) AS cpu,
   sum(ram_mb + coalesce((SELECT sum(json_extract(data, '$.growth.ram_mb')) FROM operations o
-    WHERE o.finished_at IS NULL AND o.type = 'resize' AND o.subject_id = server_id), 0)) AS ram_mb,
+    WHERE o.finished_at IS NULL AND o.type = 'resize' AND o.subject_id = s.server_id), 0)) AS ram_mb,
   sum(disk_gb + coalesce((SELECT sum(json_extract(data, '$.growth.disk_gb')) FROM operations o
-    WHERE o.finished_at IS NULL AND o.type = 'resize' AND o.subject_id = server_id), 0)) AS disk_gb
-  FROM servers WHERE deleted_at IS NULL GROUP BY account_id`
+    WHERE o.finished_at IS NULL AND o.type = 'resize' AND o.subject_id = s.server_id), 0)) AS disk_gb
+  FROM servers s WHERE deleted_at IS NULL GROUP BY account_id`
 
 interface EntryRow {
   at: number
