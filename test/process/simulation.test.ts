@@ -2,6 +2,8 @@ import { execFile } from 'node:child_process'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
+import { read } from '../harness/sources.ts'
+import { planted } from '../simulation/planted.ts'
 
 const root = path.resolve(import.meta.dirname, '../..')
 const SEED = process.env.BERTH_TEST_SEED ?? '1'
@@ -26,4 +28,12 @@ test('another process lives the same history', async () => {
   const first = await hash()
   expect(first).toMatch(/^hash [0-9a-f]{64}$/)
   expect(await hash()).toBe(first)
+})
+
+test('each of fifty mistakes can still be planted', () => {
+  expect(planted.length).toBeGreaterThanOrEqual(50)
+  const moved = planted.flatMap(({ name, file, edits }) =>
+    edits.filter(({ find }) => read(file).split(find).length !== 2).map(() => `${name}: ${file}`),
+  )
+  expect(moved, 'The code has moved: correct the texts in test/simulation/planted.ts.').toEqual([])
 })

@@ -1,72 +1,130 @@
-import { parseArgs } from 'node:util'
+import { execFile } from 'node:child_process'
+import path from 'node:path'
+import { parseArgs, promisify } from 'node:util'
+import { drillAll } from './drill.ts'
 import { live, type Outcome } from './history.ts'
+import { planted } from './planted.ts'
+import { Points } from './points.ts'
+import { drawSetup } from './setup.ts'
+import { shrink } from './shrink.ts'
 
-const USAGE = `Usage: npm run simulate -- --months <n> [--seed <n>]
-       npm run simulate -- --seed <n> --trace
+const USAGE = `Usage: npm run simulate -- [--months <n> | --seconds <n>] [--seed <n>]
+       npm run simulate -- --planted <n> [--seeds <n>] [--seed <n>]
 
-Lives months of an installation under faults, each determined by its seed, and checks what must hold.
+Lives months of an installation under faults, each determined by its seed, and checks what must hold. A history that
+breaks a promise is shortened and told.
 
-  --months <n>   the number of histories (default: 1)
-  --seed <n>     the seed of the first; the next ones follow (default: 1)
+  --months <n>   number of histories (default: 1)
   --seconds <n>  begins no further history after this time
-  --once         runs each seed once, and does not compare it with a second run
+  --seed <n>     seed of the first history; the next ones follow (default: 1)
+  --once         lives each history once, and does not compare it with a second time
   --strict       checks after every step, instead of as often as the seed has drawn
+  --story        prints what happens, in words
   --trace        prints every step
-  --story        prints what happened, in words`
+  --points       prints which points and pairs were reached, and which never
+  --planted <n>  plants so many mistakes in the product, one after the other, and looks for each
+  --plant <n>    plants this mistake only, and stops once it is found
+  --drill        carries out each act with one fault at each time at which it can happen
+  --act <name>   drills this act only
+  --seeds <n>    number of histories in which a mistake must be found (default: 100)`
+
+const options = {
+  months: { type: 'string' },
+  seed: { type: 'string', default: '1' },
+  seconds: { type: 'string' },
+  once: { type: 'boolean', default: false },
+  strict: { type: 'boolean', default: false },
+  trace: { type: 'boolean', default: false },
+  story: { type: 'boolean', default: false },
+  points: { type: 'boolean', default: false },
+  planted: { type: 'string' },
+  plant: { type: 'string' },
+  seeds: { type: 'string', default: '100' },
+  drill: { type: 'boolean', default: false },
+  act: { type: 'string' },
+  help: { type: 'boolean', default: false },
+} as const
+type Values = ReturnType<typeof parseArgs<{ options: typeof options }>>['values']
 
 export async function main(args: string[]): Promise<void> {
-  const { values } = parseArgs({
-    args,
-    options: {
-      months: { type: 'string', default: '1' },
-      seed: { type: 'string', default: '1' },
-      seconds: { type: 'string' },
-      once: { type: 'boolean', default: false },
-      strict: { type: 'boolean', default: false },
-      trace: { type: 'boolean', default: false },
-      story: { type: 'boolean', default: false },
-      help: { type: 'boolean', default: false },
-    },
-  })
+  const { values } = parseArgs({ args, options })
   if (values.help) return console.log(USAGE)
-  const first = Number(values.seed)
-  const until = values.seconds === undefined ? null : performance.now() + Number(values.seconds) * 1_000
-  const most = until === null ? Number(values.months) : Number.POSITIVE_INFINITY
-  let months = 0
-  const begin = process.cpuUsage()
-  let violations = 0
-  let days = 0
-  let hash = ''
-  const sometimes = new Map<string, number>()
-  for (
-    let seed = first;
-    months < most && performance.now() < (until ?? Number.POSITIVE_INFINITY);
-    seed += 1
-  ) {
-    months += 1
-    const options = { isStrict: values.strict, ...(values.trace ? { onTrace: console.log } : {}) }
-    const outcome = await live(seed, options)
-    const again = values.once ? outcome : await live(seed, { isStrict: values.strict })
-    if (again.hash !== outcome.hash)
-      outcome.violations.push('a seed determines its history: the second run differed')
-    hash = outcome.hash
-    days += outcome.days * (values.once ? 1 : 2)
-    violations += outcome.violations.length
-    for (const [point, count] of outcome.sometimes) sometimes.set(point, (sometimes.get(point) ?? 0) + count)
-    if (values.story) for (const line of outcome.story) console.log(line)
-    if (outcome.violations.length > 0) report(outcome)
-  }
-  const { user, system } = process.cpuUsage(begin)
-  const speed = days / ((user + system) / 1e6)
-  if (values.story) for (const [point, count] of [...sometimes].sort()) console.log(`${count} × ${point}`)
-  console.log(`hash ${hash}`)
-  console.log(
-    `${months} months, ${violations} violations, ${speed.toFixed(1)} simulated days a second and core, ${sometimes.size} sometimes points reached`,
-  )
-  process.exitCode = violations > 0 ? 1 : 0
+  if (values.planted !== undefined) return findAll(Number(values.planted), values)
+  if (values.plant !== undefined) return findOne(values)
+  if (values.drill) return drillAll(values.act)
+  return liveMonths(values)
 }
 
-function report({ seed, violations }: Outcome): void {
-  console.log(`seed ${seed}:`)
-  for (const what of violations.slice(0, 5)) console.log(`  ${what}`)
+async function liveMonths(values: Values): Promise<void> {
+  const until = values.seconds === undefined ? null : performance.now() + Number(values.seconds) * 1_000
+  const most = until === null ? Number(values.months ?? 1) : Number.POSITIVE_INFINITY
+  const hasTime = () => until === null || performance.now() < until
+  const points = new Points()
+  const used = process.cpuUsage()
+  const sum = { months: 0, violations: 0, days: 0, hash: '' }
+  for (let seed = Number(values.seed); sum.months < most && hasTime(); seed += 1) {
+    const outcome = await liveOnce(seed, values)
+    points.add(outcome)
+    sum.months += 1
+    sum.days += outcome.days * (values.once ? 1 : 2)
+    sum.violations += outcome.violations.length
+    sum.hash = outcome.hash
+    if (outcome.violations.length > 0) await report(outcome)
+  }
+  const { user, system } = process.cpuUsage(used)
+  if (values.points) for (const line of points.lines()) console.log(line)
+  console.log(`hash ${sum.hash}`)
+  const speed = `${(sum.days / ((user + system) / 1e6)).toFixed(1)} simulated days a second and core`
+  console.log(`${sum.months} months, ${sum.violations} violations, ${speed}, ${points.summary}`)
+  process.exitCode = sum.violations > 0 ? 1 : 0
+}
+
+async function liveOnce(seed: number, { strict, trace, story, once }: Values): Promise<Outcome> {
+  const outcome = await live(seed, { isStrict: strict, ...(trace ? { onTrace: console.log } : {}) })
+  if (story) for (const line of outcome.story) console.log(line)
+  const again = once ? outcome : await live(seed, { isStrict: strict })
+  if (again.hash !== outcome.hash)
+    outcome.violations.push('a seed determines its history: the second time it was another one')
+  return outcome
+}
+
+/** Tells the shortest history that breaks the same promise. */
+async function report(failed: Outcome): Promise<void> {
+  console.log(`seed ${failed.seed} breaks a promise:`)
+  for (const what of failed.violations.slice(0, 5)) console.log(`  ${what}`)
+  const { story, moves, violations } = await shrink(failed)
+  const { processes, customers } = drawSetup(failed.seed)
+  console.log(`Shortened to ${moves.length} moves, with ${processes} processes and ${customers} customers:`)
+  for (const line of story) console.log(`  ${line}`)
+  for (const what of violations.slice(0, 2)) console.log(`  ${what}`)
+}
+
+/** Looks for the mistake that was planted before the product was loaded. */
+async function findOne({ plant, seed: first, seeds }: Values): Promise<void> {
+  for (let at = 0; at < Number(seeds); at += 1) {
+    const seed = Number(first) + at
+    const { violations } = await live(seed)
+    if (violations[0])
+      return console.log(`found ${at + 1} ${violations[0].slice(0, 160).replaceAll('\n', ' ')}`)
+  }
+  console.log(`not found ${plant}`)
+}
+
+/** Plants mistakes one after the other, each in a process of its own. */
+async function findAll(count: number, { seed, seeds }: Values): Promise<void> {
+  const run = path.join(import.meta.dirname, 'run.ts')
+  const missed: string[] = []
+  const all = planted.slice(0, count)
+  for (const [at, { name }] of all.entries()) {
+    const args = [run, '--plant', String(at), '--seed', String(seed), '--seeds', String(seeds)]
+    // A mistake that can't be planted, or with which nothing starts, ends this command with its error.
+    const { stdout } = await promisify(execFile)(process.execPath, args, { maxBuffer: 2 ** 26 })
+    const line = stdout.trim().split('\n').at(-1) ?? ''
+    const found = /^found (\d+) (.*)/.exec(line)
+    if (!found) missed.push(name)
+    console.log(found ? `${at} ${name}: seed ${found[1]}: ${found[2]}` : `${at} ${name}: NOT FOUND`)
+  }
+  for (const name of missed) console.log(`not found in ${seeds} histories: ${name}`)
+  console.log(`${all.length - missed.length} of ${all.length} planted bugs found`)
+  process.exitCode = missed.length > 0 ? 1 : 0
 }

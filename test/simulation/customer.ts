@@ -1,4 +1,5 @@
 import type { Chance } from './chance.ts'
+import { pairOf } from './pairs.ts'
 import type { Process } from './process.ts'
 import type { Scheduler } from './scheduler.ts'
 
@@ -21,6 +22,8 @@ export interface World {
   secrets: Set<string>
   /** Counts a moment that is worth to have been reached. */
   sometimes: (point: string) => void
+  /** The status of a server now. */
+  statusOf: (serverId: string) => string | undefined
 }
 
 const RETRIES = 8
@@ -52,18 +55,22 @@ export class Client {
     const { scheduler, sometimes } = this.#world
     const process = chance.pick(this.#world.processes)
     if (!process) return null
+    this.#countPair(method, path, body)
     const sentAt = scheduler.elapsed()
-    const sent = scheduler.as(process.actor, () =>
-      process.app.http.inject({
-        method,
-        url: `/v1${path}`,
-        headers: {
-          authorization: `Bearer ${this.#token}`,
-          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-          ...(key === undefined ? {} : { 'idempotency-key': key }),
-        },
-        ...(body === undefined ? {} : { payload: JSON.stringify(body) }),
-      }),
+    const sent = scheduler.as(
+      process.actor,
+      async () =>
+        // It begins once it is awaited, which must be as the process.
+        await process.app.http.inject({
+          method,
+          url: `/v1${path}`,
+          headers: {
+            authorization: `Bearer ${this.#token}`,
+            ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+            ...(key === undefined ? {} : { 'idempotency-key': key }),
+          },
+          ...(body === undefined ? {} : { payload: JSON.stringify(body) }),
+        }),
     )
     const answer = await Promise.race([sent, process.death.then(() => null)])
     if (!answer) {
@@ -97,6 +104,23 @@ export class Client {
       await scheduler.cross(actor, 'retry', chance.between(500, 30_000))
     }
     return null
+  }
+
+  /** Counts which action meets which status. */
+  #countPair(method: Method, path: string, body: unknown): void {
+    const { statusOf, sometimes } = this.#world
+    const sent = (body ?? {}) as { server_id?: string; cpu?: number } // acts send objects
+    const [, id = sent.server_id ?? '', verb] = /^\/servers\/([^/?]+)\/?(\w*)/.exec(path) ?? []
+    const status = statusOf(id)
+    if (status === undefined) return
+    const changed = 'cpu' in sent ? 'resize' : 'update'
+    const byMethod = {
+      GET: '',
+      POST: path === '/snapshots' ? 'snapshot' : verb,
+      PATCH: changed,
+      DELETE: verb || 'delete',
+    }
+    sometimes(pairOf(status, byMethod[method] ?? ''))
   }
 
   #judge(method: Method, path: string, { status, body }: Reply): void {

@@ -72,9 +72,12 @@ const labels = new Map<string, string>()
 
 /**
  * Opens the database for one process.
- * @returns the database, and a function that closes it as the end of the process does: without a commit
+ * @returns the database, and `cut`, which closes it as the end of the process does: without a commit
  */
-export function openSeam(file: string, seam: DatabaseSeam): { db: Database; cut: () => void } {
+export function openSeam(
+  file: string,
+  seam: DatabaseSeam,
+): { db: Database; cut: () => void; isWriting: () => boolean } {
   const open = (options: object) => {
     // A wait inside of SQLite would hold up the one who has the lock, too.
     const sqlite = new DatabaseSync(file, { timeout: 0, ...options })
@@ -88,5 +91,5 @@ export function openSeam(file: string, seam: DatabaseSeam): { db: Database; cut:
   const cut = () => {
     for (const sqlite of [writer, reader]) if (sqlite.isOpen) sqlite.close()
   }
-  return { db, cut }
+  return { db, cut, isWriting: () => writer.isOpen && writer.isTransaction }
 }

@@ -15,6 +15,7 @@ export const faultKinds = [
   'receiver_hangs',
   'mail_fails',
   'lost_bell',
+  'kill',
 ] as const
 export type FaultKind = (typeof faultKinds)[number]
 export type Rates = Readonly<Record<FaultKind, number>>
@@ -24,6 +25,8 @@ export class Faults {
   #chance: Chance
   readonly #rates: Rates
   isOn = false
+  #aim: { kind: FaultKind; at: number } | null = null
+  #seen = 0
   /** How often each kind has happened. */
   readonly counts = new Map<FaultKind, number>()
 
@@ -36,7 +39,24 @@ export class Faults {
     this.#chance = new Chance(...seeds)
   }
 
+  /** From here on, lets only one kind happen, and only the given time that it could. */
+  aim(kind: FaultKind, at: number): void {
+    this.#aim = { kind, at }
+    this.#seen = 0
+    this.isOn = true
+  }
+
+  /** True once the aimed fault has happened. */
+  get hasHit(): boolean {
+    return this.#aim !== null && this.#seen > this.#aim.at
+  }
+
   happens(kind: FaultKind): boolean {
+    if (this.#aim) {
+      if (!this.isOn || this.#aim.kind !== kind) return false
+      this.#seen += 1
+      return this.#seen === this.#aim.at + 1
+    }
     if (!this.isOn || !this.#chance.is(this.#rates[kind])) return false
     this.counts.set(kind, (this.counts.get(kind) ?? 0) + 1)
     return true
@@ -68,5 +88,7 @@ export function drawRates(chance: Chance): Rates {
     receiver_hangs: rate(),
     mail_fails: rate(),
     lost_bell: rate(),
+    // Months have kills as blows of their own.
+    kill: 0,
   }
 }

@@ -1,9 +1,8 @@
-import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { createAccount } from '../../api/accounts/accounts.ts'
 import { createToken } from '../../api/accounts/tokens.ts'
 import { post } from '../../api/billing/ledger.ts'
-import { parseCatalog } from '../../api/catalog/file.ts'
 import { migrate } from '../../api/database/migrate.ts'
 import { openSqlite } from '../../api/database/sqlite.ts'
 import { Simulator } from '../../api/drivers/simulator/simulator.ts'
@@ -11,54 +10,22 @@ import { parseMoney } from '../../api/money.ts'
 import { createOperatorToken } from '../../api/operator/tokens.ts'
 import { Chance } from './chance.ts'
 import { Client, type World } from './customer.ts'
-import { drawRates, Faults, type Rates } from './faults.ts'
+import { type FaultKind, Faults } from './faults.ts'
 import { Host } from './host.ts'
 import { Auditor } from './invariants.ts'
+import { stepPair } from './pairs.ts'
 import { type Installation, Process } from './process.ts'
-import { Receivers } from './receivers.ts'
+import { DELIVERIES, Receivers } from './receivers.ts'
 import { type ActName, acts, type Customer, type Known } from './requests.ts'
 import { Actor, Scheduler } from './scheduler.ts'
 import { rule } from './seams.ts'
+import { type Blow, catalogOf, drawSetup, type Setup } from './setup.ts'
 
 const START = Date.parse('2026-11-20T12:00:00Z')
 const HOUR = 3600_000
 export const MONTH_MS = 30 * 24 * HOUR
 /** The time after the end of all faults in which everything must settle. */
 const SETTLE_MS = 30 * 60_000
-
-/** The things that befall the installation, beside the faults of single calls. */
-const blows = [
-  'kill',
-  'pause',
-  'host_away',
-  'crash',
-  'shutdown',
-  'deaf',
-  'clock',
-  'credit',
-  'hold',
-  'none',
-] as const
-type Blow = (typeof blows)[number]
-
-/** The configuration that a seed draws. */
-export interface Setup {
-  processes: number
-  customers: number
-  moments: number
-  moves: number
-  /** The least time that loops sleep, as on a busy machine. */
-  lazyMs: number
-  rates: Rates
-  acts: Record<ActName, number>
-  blows: Record<Blow, number>
-  prices: 'plain' | 'priced'
-  checkEvery: number
-  isPoor: boolean
-  keepSuspendedMs: number | null
-  graceMs: number
-  sampleSeconds: number
-}
 
 export interface Outcome {
   seed: number
@@ -72,38 +39,30 @@ export interface Outcome {
   story: string[]
 }
 
+export interface Drill {
+  seed: number
+  /** The acts that lead to the one with the fault, which is the last. */
+  acts: readonly ActName[]
+  fault: FaultKind
+  at: number
+}
+
+export interface Drilled {
+  violations: string[]
+  /** False if the act was over before the fault could happen that often. */
+  hasHit: boolean
+  /** The last reply of the last act. */
+  said: string
+}
+
 interface Options {
-  /** Moves to leave out, by their places. */
-  without?: ReadonlySet<string>
+  /** Parts of the configuration that the seed does not draw. */
+  setup?: Partial<Setup>
+  /** The moves to make, by their places (default: all that the seed draws). */
+  only?: ReadonlySet<string>
   onTrace?: (line: string) => void
   /** Checks after every step, whatever the seed has drawn. */
   isStrict?: boolean
-  maxMoments?: number
-}
-
-export function drawSetup(seed: number): Setup {
-  const chance = new Chance(seed, 3)
-  const some = <Name extends string>(names: readonly Name[], least: number) =>
-    Object.fromEntries(
-      names.map((name) => [name, chance.is(0.25) ? least : (chance.pick([0.3, 1, 1, 3]) ?? 1)]),
-    ) as Record<Name, number> // by the names that were given
-  const weights = some(Object.keys(acts) as ActName[], 0)
-  return {
-    processes: chance.pick([1, 1, 2, 3]) ?? 1,
-    customers: chance.between(2, 4),
-    moments: chance.between(15, 40),
-    moves: chance.pick([6, 12, 24]) ?? 12,
-    lazyMs: chance.pick([0, 1_000, 2_000, 5_000]) ?? 0,
-    rates: drawRates(chance),
-    acts: { ...weights, order: Math.max(2, 2 * weights.order), start: Math.max(0.5, weights.start) },
-    blows: { ...some(blows, 0), none: 15, clock: chance.is(0.3) ? 0.3 : 0 },
-    prices: chance.pick(['plain', 'priced']) ?? 'plain',
-    checkEvery: chance.pick([1, 10, 50]) ?? 10,
-    isPoor: chance.is(0.4),
-    keepSuspendedMs: chance.is(0.5) ? chance.between(1, 72) * HOUR : null,
-    graceMs: chance.between(0, 30) * HOUR,
-    sampleSeconds: 60,
-  }
 }
 
 let folder: string | null = null
@@ -120,18 +79,29 @@ async function databases(): Promise<string> {
   return made
 }
 
-const catalogText = readFileSync(new URL('../../catalog.yaml', import.meta.url), 'utf8')
-
-function catalogOf({ prices }: Setup) {
-  const ranges = 'public_ipv4: [203.0.113.0/28]\n    public_ipv6: 2001:db8::/56\n    overcommit:'
-  const extra = 'disk_gb_month_rub: "6.00", ipv4_month_rub: "150.00", snapshot_gb_month_rub: "3.00",'
-  const text = catalogText.replace('overcommit:', ranges)
-  const plain = 'disk_gb_month_rub: "6.00",'
-  return parseCatalog(prices === 'priced' ? text.replaceAll(plain, extra) : text, 'catalog.yaml')
+/** Lives one month of an installation, as the seed determines it. */
+export function live(seed: number, options: Options = {}): Promise<Outcome> {
+  return within(seed, options, (history) => history.live())
 }
 
-/** Lives one month of an installation, as the seed determines it. */
-export async function live(seed: number, options: Options = {}): Promise<Outcome> {
+/** Carries out one act with one fault at one of the times at which it could happen. */
+export function drill(acted: Drill): Promise<Drilled> {
+  const setup = {
+    processes: 1,
+    prices: 'priced',
+    isPoor: false,
+    checkEvery: 1,
+    lazyMs: 500,
+    saveEveryMs: 0,
+  } as const
+  return within(acted.seed, { setup }, (history) => history.drill(acted))
+}
+
+async function within<Result>(
+  seed: number,
+  options: Options,
+  run: (history: History) => Promise<Result>,
+): Promise<Result> {
   const newest = path.join(await databases(), 'newest.db')
   const file = path.join(path.dirname(newest), 'berth.db')
   for (const end of ['', '-wal', '-shm']) rmSync(`${file}${end}`, { force: true })
@@ -139,7 +109,7 @@ export async function live(seed: number, options: Options = {}): Promise<Outcome
   const history = new History(seed, file, options)
   rule(history.scheduler)
   try {
-    return await history.live()
+    return await run(history)
   } finally {
     history.end()
     rule(null)
@@ -155,6 +125,7 @@ class History {
   readonly #simulator: Simulator
   readonly #installation: Installation
   readonly #auditor: Auditor
+  readonly #receivers: Receivers
   readonly #customers: Customer[] = []
   readonly #operator = new Actor('operator')
   readonly #violations: string[] = []
@@ -162,6 +133,8 @@ class History {
   readonly #moves: string[] = []
   readonly #story: string[] = []
   readonly #secrets = new Set<string>()
+  /** The entry of each reference. */
+  readonly #booked = new Map<string, string>()
   readonly #world: World
   #operatorClient: Client | null = null
   #started = 0
@@ -170,8 +143,8 @@ class History {
   constructor(seed: number, file: string, options: Options) {
     this.#seed = seed
     this.#options = options
-    this.#setup = drawSetup(seed)
-    const { rates, sampleSeconds, keepSuspendedMs, graceMs } = this.#setup
+    this.#setup = { ...drawSetup(seed), ...options.setup }
+    const { rates, sampleSeconds, saveEveryMs, keepSuspendedMs, graceMs } = this.#setup
     const scheduler = new Scheduler(seed, START)
     this.scheduler = scheduler
     scheduler.lazyMs = this.#setup.lazyMs
@@ -187,22 +160,28 @@ class History {
       bootSlots: chance.pick([1, 2, 50]) ?? 2,
     })
     const host = new Host(scheduler, this.#faults, this.#simulator)
-    const receivers = new Receivers(scheduler, this.#faults)
-    scheduler.request = receivers.request
+    host.onFault = (process, serverId, kind) => {
+      const doing = this.#installation.processes.find(({ actor }) => actor === process)?.doing.get(serverId)
+      if (doing) this.#count(stepPair(doing.type, doing.step, kind, 'during'))
+    }
+    this.#receivers = new Receivers(scheduler, this.#faults)
+    scheduler.request = this.#receivers.request
     this.#installation = {
-      ...{ scheduler, faults: this.#faults, host, file, sampleSeconds, keepSuspendedMs, graceMs },
+      ...{ scheduler, faults: this.#faults, host, file },
+      ...{ sampleSeconds, saveEveryMs, keepSuspendedMs, graceMs },
       catalog: catalogOf(this.#setup),
       isAlone: this.#setup.processes === 1,
       processes: [],
       onLog: (process, line) => this.#hear(process, line),
     }
-    this.#auditor = new Auditor(file, scheduler.now)
+    this.#auditor = new Auditor(file, { now: scheduler.now, graceMs })
     this.#world = {
       scheduler,
       processes: this.#installation.processes,
       broken: (what) => this.#broken(what),
       secrets: this.#secrets,
       sometimes: (point) => this.#count(point),
+      statusOf: (id) => this.#auditor.statusOf(id),
     }
   }
 
@@ -213,19 +192,19 @@ class History {
 
   async live(): Promise<Outcome> {
     const { scheduler } = this
-    await this.#begin()
-    scheduler.onStep = (label) => {
-      if (label.startsWith('answer of')) this.#check()
-    }
     const { moments } = this.#setup
-    const most = Math.min(moments, this.#options.maxMoments ?? moments)
     try {
-      for (let at = 0; at < most && this.#violations.length === 0; at += 1) await this.#moment(at)
+      await this.#begin()
+      scheduler.onStep = (label) => {
+        if (label.startsWith('answer of')) this.#check()
+      }
+      for (let at = 0; at < moments && this.#violations.length === 0; at += 1) await this.#moment(at)
       if (this.#violations.length === 0) await this.#settle()
     } catch (error) {
       this.#broken(`the history could not go on: ${error instanceof Error ? error.stack : error}`)
     }
     this.#note('digest', this.#auditor.fingerprint())
+    this.#countEnds()
     return {
       seed: this.#seed,
       hash: scheduler.digest,
@@ -236,6 +215,57 @@ class History {
       sometimes: this.#sometimes,
       story: this.#story,
     }
+  }
+
+  async drill({ acts: names, fault, at }: Drill): Promise<Drilled> {
+    let said = ''
+    try {
+      await this.#begin()
+      for (const customer of this.#customers) customer.recent = 1
+      for (const [place, what] of names.entries()) {
+        if (place === names.length - 1) this.#aim(fault, at)
+        said = await this.#drillAct(what, new Chance(this.#seed, 9, place))
+      }
+      const hasHit = this.#faults.hasHit
+      await this.#settle()
+      return { violations: this.#violations, hasHit, said }
+    } catch (error) {
+      return {
+        violations: [`the history could not go on: ${error instanceof Error ? error.stack : error}`],
+        hasHit: true,
+        said,
+      }
+    }
+  }
+
+  /** Lets a fault happen the given time that it can. A kill can happen at each crossing of the process. */
+  #aim(fault: Drill['fault'], at: number): void {
+    this.#faults.aim(fault, at)
+    if (fault !== 'kill') return
+    this.scheduler.onChore = (actor, label) => {
+      if (label === 'sleep' || label === 'timer') return
+      const process = this.#installation.processes.find((one) => one.actor === actor)
+      if (process && this.#faults.happens('kill')) process.kill(this.#installation)
+    }
+  }
+
+  /** Carries out an act and what it begins, and starts the process again if it was killed. */
+  async #drillAct(what: ActName, chance: Chance): Promise<string> {
+    const { scheduler } = this
+    const customer = this.#customers[0] as Customer // there are at least two
+    const acting = scheduler.as(new Actor('customer'), () => acts[what]({ customer, chance, keep: () => {} }))
+    let isOver = false
+    void acting.then(() => {
+      isOver = true
+    })
+    const isActive = () =>
+      this.#auditor.rows<{ n: number }>('SELECT count(*) AS n FROM operations WHERE finished_at IS NULL')
+    for (let passed = 0; passed < HOUR; passed += 1_000) {
+      await scheduler.run(1_000)
+      await this.#revive()
+      if (isOver && isActive()[0]?.n === 0) return outcomeOf(await acting)
+    }
+    throw new Error(`${what} did not end`)
   }
 
   // ---- the beginning ----
@@ -291,7 +321,7 @@ class History {
     return {
       client: new Client(this.#world, `c${at}`, token.value),
       reader: new Client(this.#world, `r${at}`, reading.value),
-      ...{ accountId, known, others: known, template: '', preset: '' },
+      ...{ accountId, known, others: known, template: '', preset: '', recent: 3 },
     }
   }
 
@@ -317,16 +347,22 @@ class History {
     this.#faults.isOn = chance.is(0.85)
     scheduler.jump(chance.is(0.2) ? chance.between(1, 120_000) : chance.below((2 * MONTH_MS) / moments))
     await this.#revive()
+    const count = this.#moves.length
+    // Moves that meet on one server find more than those that pass each other by.
+    const isNarrow = chance.is(0.4)
+    for (const customer of this.#customers) customer.recent = isNarrow ? 1 : 3
     const doing = Array.from({ length: chance.between(1, moves) }, (_, place) =>
-      this.#move(at, place, chance.below(8_000)),
+      this.#move(at, place, chance.below(isNarrow ? 3_000 : 8_000)),
     )
-    await scheduler.run(chance.pick([3_000, 10_000, 30_000]) ?? 10_000)
+    // A shorter history has no time in which nothing happens.
+    if (this.#options.only && this.#moves.length === count) return
+    await scheduler.run(chance.pick([5_000, 15_000, 45_000]) ?? 15_000)
     // Customers wait for their answers before the next hours pass, but not always.
     if (chance.is(0.7)) await this.#calm(Promise.all(doing))
   }
 
   async #calm(doing: Promise<unknown>): Promise<void> {
-    await Promise.race([this.scheduler.until(doing, 10 * 60_000, 'customers').catch(() => undefined)])
+    await this.scheduler.until(doing, 10 * 60_000, 'customers').catch(() => undefined)
   }
 
   /** Starts processes in the place of those that died, unless all are there. */
@@ -339,7 +375,7 @@ class History {
     const chance = new Chance(this.#seed, 8, moment, place)
     const actor = new Actor(`move ${name}`)
     const blow = chance.weighted(this.#setup.blows)
-    if (this.#options.without?.has(name)) return
+    if (this.#options.only && !this.#options.only.has(name)) return
     this.#moves.push(name)
     await this.scheduler.cross(actor, 'begin', delayMs)
     await this.scheduler.as(actor, async () => {
@@ -352,7 +388,7 @@ class History {
     const customer = chance.pick(this.#customers) as Customer // there are at least two
     const what = chance.weighted(this.#setup.acts)
     const isHostile = chance.is(0.05)
-    const acting = isHostile ? { ...customer, known: customer.others } : customer
+    const acting = isHostile ? { ...customer, known: structuredClone(customer.others) } : customer
     const keep = (secret: unknown) => {
       // The customer's own reply has it once, and nobody may see it again.
       if (typeof secret === 'string') queueMicrotask(() => this.#secrets.add(secret))
@@ -360,6 +396,7 @@ class History {
     const reply = await acts[what]({ customer: acting, chance, keep })
     this.#tell(name, `${customer.client.name} ${what}${isHostile ? ' of another' : ''}: ${outcomeOf(reply)}`)
     if (reply && reply.status < 300) this.#count(`${what} succeeds`)
+    if (reply && reply.status >= 400 && reply.status < 500) this.#count(`${what} is refused`)
     if (isHostile && reply && reply.status < 300 && !HARMLESS.includes(what))
       this.#broken(`nobody changes what is another's: ${what} was answered with ${reply.status}`)
   }
@@ -368,17 +405,21 @@ class History {
     const { scheduler } = this
     const { processes, host } = this.#installation
     const process = chance.pick(processes)
-    const id = chance.pick(this.#customers.flatMap(({ known }) => known.servers))
+    const id = chance.pick(this.#customers.flatMap(({ known }) => known.servers.slice(-3)))
     this.#count(`blow: ${blow}`)
     switch (blow) {
       case 'kill':
         this.#tell(name, `${process?.actor.name} is killed`)
+        if (process) this.#countStop(process, 'kill')
         process?.kill(this.#installation)
         await scheduler.cross(scheduler.actor, 'supervisor', chance.between(1, 20_000))
         if (processes.length < this.#setup.processes) await this.#replace()
         return
       case 'pause':
         if (!process) return
+        // PostgreSQL ends the transaction of a process that stands still; SQLite would let all others wait for it.
+        while (process.isWriting && !process.actor.isDead) await scheduler.cross(scheduler.actor, 'pause', 1)
+        this.#countStop(process, 'pause')
         process.actor.pausedUntil = scheduler.elapsed() + chance.between(100, 90_000)
         return this.#tell(name, `${process.actor.name} stands still for a while`)
       case 'host_away':
@@ -395,7 +436,7 @@ class History {
         if (id !== undefined) this.#simulator.ignoresPowerButton(id)
         return this.#tell(name, `the guest of ${id} ignores its power button`)
       case 'clock':
-        scheduler.stepClock(chance.between(-5_000, 5_000))
+        scheduler.stepClock(chance.pick([3_000, -3_000, -300_000, -2 * HOUR]) ?? 0)
         return this.#tell(name, 'the clock is set')
       case 'credit':
         return this.#credit(name, chance)
@@ -407,14 +448,22 @@ class History {
   async #credit(name: string, chance: Chance): Promise<void> {
     const customer = chance.pick(this.#customers)
     const body = {
-      amount: chance.pick(['100.00', '1000.00', '0.01', '-50.00']),
+      amount: chance.pick(['100.00', '1000.00', '-50.00']),
       type: chance.pick(['payment', 'correction']),
       reason: 'simulated',
-      reference: `bank-${chance.below(40)}`,
+      reference: `bank-${chance.below(6)}`,
     }
     const path = `/operator/accounts/${customer?.accountId}/credit`
     const reply = await this.#operatorClient?.insist(chance, 'POST', path, body)
     this.#tell(name, `the operator credits ${body.amount} to ${customer?.client.name}: ${outcomeOf(reply)}`)
+    if (!reply || ![200, 409].includes(reply.status)) return
+    const entry = `${customer?.accountId} ${body.amount} ${body.type}`
+    const before = this.#booked.get(body.reference) ?? (reply.status === 200 ? entry : undefined)
+    if (before === undefined) return
+    this.#booked.set(body.reference, before)
+    const isAccepted = before.split(' ', 2).join(' ') === entry.split(' ', 2).join(' ')
+    if ((reply.status === 200) !== isAccepted)
+      this.#broken(`a credit with a known reference is accepted if it is the same: ${entry} after ${before}`)
   }
 
   async #hold(name: string, chance: Chance): Promise<void> {
@@ -450,7 +499,11 @@ class History {
     let broken: string[] = []
     for (let passed = 0; passed < SETTLE_MS; passed += 60_000) {
       await scheduler.run(60_000)
-      broken = [...this.#auditor.brokenAtRest(), ...(await this.#brokenMachines())]
+      broken = [
+        ...this.#auditor.brokenAtRest(),
+        ...this.#receivers.broken(this.#auditor.rows(DELIVERIES)),
+        ...(await this.#brokenMachines()),
+      ]
       if (broken.length === 0) return
     }
     for (const what of broken) this.#broken(`after ${SETTLE_MS / 60_000} quiet minutes: ${what}`)
@@ -499,6 +552,22 @@ class History {
 
   #count(point: string): void {
     this.#sometimes.set(point, (this.#sometimes.get(point) ?? 0) + 1)
+  }
+
+  #countStop(process: Process, stop: 'kill' | 'pause'): void {
+    for (const { type, step, moment } of process.doing.values())
+      this.#count(stepPair(type, step, stop, moment))
+  }
+
+  /** Counts how operations ended, and the statuses of servers. */
+  #countEnds(): void {
+    const ends = this.#auditor.rows<{ what: string }>(
+      `SELECT type || ' ' || status AS what FROM operations WHERE finished_at IS NOT NULL UNION
+      SELECT 'a server becomes ' || json_extract(data, '$.new_status') FROM events
+      WHERE type = 'server.status_changed'`,
+    )
+    for (const { what } of ends) this.#count(what)
+    for (const [kind, count] of this.#faults.counts) this.#sometimes.set(`fault: ${kind}`, count)
   }
 
   #tell(name: string, what: string): void {

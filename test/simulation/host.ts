@@ -1,6 +1,6 @@
 import { type Driver, DriverError, type MachineState } from '../../api/drivers/driver.ts'
 import type { Simulator } from '../../api/drivers/simulator/simulator.ts'
-import type { Faults } from './faults.ts'
+import type { FaultKind, Faults } from './faults.ts'
 import { Actor, type Scheduler } from './scheduler.ts'
 
 /** The methods that change a machine; they are safe to call twice, as their contract says. */
@@ -27,6 +27,8 @@ export class Host {
   #older: Map<string, MachineState> | null = null
   /** Nothing answers before this time. */
   awayUntil = 0
+  /** Sees each fault of a call about a machine. */
+  onFault: (process: Actor, serverId: string, kind: string) => void = () => {}
 
   constructor(scheduler: Scheduler, faults: Faults, simulator: Simulator) {
     this.#scheduler = scheduler
@@ -52,31 +54,41 @@ export class Host {
 
   async #call(process: Actor, name: string, given: unknown[]): Promise<unknown> {
     const [first] = given
+    const id = typeof first === 'string' ? first : ''
+    const happens = (kind: FaultKind): boolean => {
+      const isSo = this.#faults.happens(kind)
+      if (isSo) this.onFault(process, id, kind)
+      return isSo
+    }
     const label = typeof first === 'string' ? `${name} ${first.slice(-6)}` : name
     const faults = this.#faults
-    const slowMs = faults.happens('slow_call') ? faults.delayMs(10, 120_000) : 0
+    const slowMs = happens('slow_call') ? faults.delayMs(10, 120_000) : 0
     await this.#scheduler.cross(this.actor, label, slowMs)
-    this.#refuse(name)
-    const outcome = await this.#effect(name, given)
+    this.#refuse(name, happens)
+    const outcome = await this.#effect(name, given, happens)
     const answerMs = slowMs > 0 ? faults.delayMs(1, 1_000) : 0
     await this.#scheduler.cross(process, `answer of ${name}`, answerMs)
-    if (faults.happens('lost_answer')) throw away('The answer of the host was lost.')
+    if (happens('lost_answer')) throw away('The answer of the host was lost.')
     if ('error' in outcome) throw outcome.error
     return outcome.result
   }
 
   /** @throws DriverError, without an effect */
-  #refuse(name: string): void {
+  #refuse(name: string, happens: (kind: FaultKind) => boolean): void {
     if (this.#scheduler.elapsed() < this.awayUntil) throw away('The host does not answer.')
-    if (this.#faults.happens('lost_call')) throw away('The host was not reached.')
-    if (['define', 'snapshot'].includes(name) && this.#faults.happens('disk_full'))
+    if (happens('lost_call')) throw away('The host was not reached.')
+    if (['define', 'snapshot'].includes(name) && happens('disk_full'))
       throw new DriverError('disk_full', 'The disk of the host is full.')
   }
 
-  async #effect(name: string, given: unknown[]): Promise<{ result: unknown } | { error: unknown }> {
+  async #effect(
+    name: string,
+    given: unknown[],
+    happens: (kind: FaultKind) => boolean,
+  ): Promise<{ result: unknown } | { error: unknown }> {
     const method: unknown = Reflect.get(this.#simulator, name)
     if (typeof method !== 'function') throw new Error(`the driver has no ${name}`)
-    const isTwice = commands.includes(name) && this.#faults.happens('double_call')
+    const isTwice = commands.includes(name) && happens('double_call')
     try {
       const result: unknown = await method.apply(this.#simulator, given)
       if (isTwice) await method.apply(this.#simulator, given)

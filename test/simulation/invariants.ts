@@ -125,6 +125,11 @@ const always: Readonly<Record<string, string>> = {
   'an item with a rate has a meter that runs': `
     SELECT r.item_id AS what FROM rates r LEFT JOIN billing_meters m ON m.item_id = r.item_id
     WHERE r.ends_at IS NULL AND m.due_at IS NULL`,
+  'an item is charged for whole hours': `
+    SELECT m.item_id || ' ' || m.charged_until AS what FROM billing_meters m
+    JOIN rates o ON o.item_id = m.item_id AND o.ends_at IS NULL
+    WHERE m.due_at IS NOT NULL AND m.charged_until % 3600000 <> 0 AND NOT EXISTS (SELECT 1 FROM rates r
+      WHERE r.item_id = m.item_id AND m.charged_until IN (r.starts_at, r.ends_at))`,
   'the items of an account are paid by it': `
     SELECT r.item_id AS what FROM rates r JOIN servers s ON s.server_id = r.item_id
     WHERE r.account_id <> s.account_id`,
@@ -147,12 +152,32 @@ const atRest: Readonly<Record<string, string>> = {
   'every key has its reply': `SELECT key AS what FROM idempotency_keys
     WHERE reply IS NULL AND claimed_until < simulated_now() - 86400000 * 2`,
   'a snapshot that was deleted is removed from the host': `
-    SELECT snapshot_id AS what FROM snapshots WHERE deleted_at IS NOT NULL AND discarded = 0`,
+    SELECT snapshot_id AS what FROM snapshots WHERE deleted_at IS NOT NULL AND discarded = 0
+      AND updated_at < simulated_now() - 3600000`,
   'a port that was published is open': `SELECT p.port_id || ' ' || p.status AS what FROM ports p
     JOIN servers s USING (server_id) WHERE p.status <> 'active' AND s.status = 'running'`,
-  'an account in debt has no running servers': `
+  'an account whose balance is used up has no running servers': `
+    SELECT s.server_id AS what FROM servers s JOIN ledgers l USING (account_id) WHERE s.status = 'running'
+      AND (l.depleted_since < simulated_now() - 900000 - grace_ms()
+        OR (l.balance + l.paid <= 0 AND l.depleted_since < simulated_now() - 900000))`,
+  'a suspended server has a reason': `
     SELECT s.server_id AS what FROM servers s JOIN ledgers l USING (account_id)
-    WHERE s.status = 'running' AND l.balance + l.paid <= 0 AND l.depleted_since < simulated_now() - 900000`,
+    JOIN accounts a USING (account_id)
+    WHERE s.status = 'suspended' AND a.status = 'active' AND l.balance > 100000000`,
+  'no webhook stays held': `
+    SELECT webhook_id AS what FROM webhooks WHERE lease_until <> 0 AND lease_until < simulated_now() - 300000`,
+  'a webhook that is due is served': `
+    SELECT webhook_id AS what FROM webhooks JOIN accounts USING (account_id)
+    WHERE next_run_at < simulated_now() - 900000 AND status = 'active' AND lease_until <= simulated_now()`,
+  'a webhook gets every event since it was changed': `
+    SELECT w.webhook_id || ' ' || e.type AS what FROM webhooks w JOIN events e USING (account_id)
+    WHERE w.deleted_at IS NULL AND w.is_enabled = 1 AND e.type <> 'webhook.test'
+      AND e.created_at > simulated_now() - 86400000
+      AND e.position > (SELECT max(c.position) FROM events c WHERE c.account_id = w.account_id
+        AND c.type LIKE 'webhook.%' AND c.type <> 'webhook.test'
+        AND json_extract(c.data, '$.webhook_id') = w.webhook_id)
+      AND NOT EXISTS (SELECT 1 FROM deliveries d
+        WHERE d.webhook_id = w.webhook_id AND d.event_id = e.event_id)`,
 }
 
 /** The sums of what servers hold; one that is being resized holds what it will gain, too. */
@@ -172,6 +197,7 @@ interface EntryRow {
   balance_before: number
   amount: number
   balance_after: number
+  type: string
   item_id: string | null
   seconds: number | null
   bytes: number | null
@@ -185,17 +211,19 @@ export class Auditor {
   readonly #version: StatementSync
   readonly #entries: StatementSync
   readonly #moves: StatementSync
+  readonly #status: StatementSync
   #seen = -1
   #lastEntry = 0
   #lastPosition = 0
   /** The ends of ledgers, and the seconds charged for each item, as the entries that were read add up. */
-  readonly #ledgers = new Map<string, { sequence: number; balance: number }>()
+  readonly #ledgers = new Map<string, { sequence: number; balance: number; paid: number }>()
   readonly #seconds = new Map<string, number>()
   readonly #statuses = new Map<string, string>()
 
-  constructor(file: string, now: () => number) {
+  constructor(file: string, { now, graceMs }: { now: () => number; graceMs: number }) {
     this.#sqlite = new DatabaseSync(file, { timeout: 0 })
     this.#sqlite.function('simulated_now', now)
+    this.#sqlite.function('grace_ms', () => graceMs)
     this.#sqlite.exec(HELD)
     this.#sqlite.exec('PRAGMA query_only = ON')
     const prepare = (all: Readonly<Record<string, string>>) =>
@@ -208,6 +236,9 @@ export class Auditor {
     this.#version = this.#sqlite.prepare('PRAGMA data_version')
     this.#entries = this.#sqlite.prepare(
       'SELECT rowid AS at, * FROM transactions WHERE rowid > ? ORDER BY rowid',
+    )
+    this.#status = this.#sqlite.prepare(
+      'SELECT status FROM servers WHERE server_id = ? AND deleted_at IS NULL',
     )
     this.#moves = this.#sqlite.prepare(
       `SELECT position, type, json_extract(data, '$.server_id') AS id, json_extract(data, '$.old_status') AS old,
@@ -228,7 +259,12 @@ export class Auditor {
   }
 
   brokenAtRest(): string[] {
-    return [...this.broken(), ...findings(this.#atRest), ...this.#brokenMeters()]
+    return [...this.broken(), ...findings(this.#atRest), ...this.#brokenPaid(), ...this.#brokenMeters()]
+  }
+
+  statusOf(serverId: string): string | undefined {
+    const row = this.#status.get(serverId) as { status: string } | undefined // its one column
+    return row?.status
   }
 
   rows<Row>(sql: string): Row[] {
@@ -256,17 +292,27 @@ export class Auditor {
     for (const row of this.#entries.all(this.#lastEntry) as unknown as EntryRow[]) {
       // its columns
       this.#lastEntry = row.at
-      const before = this.#ledgers.get(row.account_id) ?? { sequence: 0, balance: 0 }
+      const before = this.#ledgers.get(row.account_id) ?? { sequence: 0, balance: 0, paid: 0 }
       const follows =
         row.sequence === before.sequence + 1 &&
         row.balance_before === before.balance &&
         row.balance_before + row.amount === row.balance_after
       if (!follows) broken.push(`entries follow each other: ${row.account_id} ${row.sequence}`)
-      this.#ledgers.set(row.account_id, { sequence: row.sequence, balance: row.balance_after })
+      const paid = before.paid + (row.type === 'payment' ? row.amount : 0)
+      this.#ledgers.set(row.account_id, { sequence: row.sequence, balance: row.balance_after, paid })
       if (row.item_id && row.bytes === null)
         this.#seconds.set(row.item_id, (this.#seconds.get(row.item_id) ?? 0) + (row.seconds ?? 0))
     }
     return broken
+  }
+
+  /** An account has paid what its payments add up to. */
+  #brokenPaid(): string[] {
+    const rows = this.rows<{ account_id: string; paid: number }>('SELECT account_id, paid FROM ledgers')
+    return rows.flatMap(({ account_id, paid }) => {
+      const sum = this.#ledgers.get(account_id)?.paid ?? 0
+      return paid === sum ? [] : [`an account has paid its payments: ${account_id} ${paid} instead of ${sum}`]
+    })
   }
 
   /** Every second of a rate is charged once, up to the time of the meter. */

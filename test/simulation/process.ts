@@ -26,6 +26,7 @@ export interface Installation {
   /** True if one process serves alone, as it does on SQLite. */
   isAlone: boolean
   sampleSeconds: number
+  saveEveryMs: number
   keepSuspendedMs: number | null
   graceMs: number
   /** The processes that are alive. */
@@ -34,14 +35,24 @@ export interface Installation {
   onLog: (process: string, line: string) => void
 }
 
+/** A step of an operation, and how far it is. */
+export interface Doing {
+  type: string
+  step: string
+  moment: 'before' | 'after' | 'saved'
+}
+
 /** A process of the service: the real application, whose seams lead into the simulated world. */
 export class Process {
   readonly actor: Actor
   readonly app: App
   readonly #cut: () => void
+  /** The steps that it is at, by the operation's subject. */
+  readonly doing: ReadonlyMap<string, Doing>
   readonly #listeners: Listeners
   /** Resolves when it has died. */
   readonly death: Promise<void>
+  readonly #isWriting: () => boolean
   #die: () => void = () => {}
   /** The database as a statement of its own reaches it. */
   readonly db: Database
@@ -51,8 +62,12 @@ export class Process {
     app: App
     db: Database
     cut: () => void
+    isWriting: () => boolean
+    doing: ReadonlyMap<string, Doing>
     listeners: Listeners
   }) {
+    this.doing = parts.doing
+    this.#isWriting = parts.isWriting
     this.actor = parts.actor
     this.app = parts.app
     this.db = parts.db
@@ -72,7 +87,7 @@ export class Process {
   static async #start(installation: Installation, actor: Actor): Promise<Process> {
     const { scheduler, faults, host, isAlone } = installation
     const clock = scheduler.clockOf(actor)
-    const { db, cut } = openSeam(installation.file, seamOf(installation, actor))
+    const { db, cut, isWriting } = openSeam(installation.file, seamOf(installation, actor))
     const listeners = new Listeners()
     const bells = {
       on: listeners.on.bind(listeners),
@@ -91,6 +106,7 @@ export class Process {
       on: bells.on,
       stop: async () => {},
     }
+    const doing = new Map<string, Doing>()
     await members?.start()
     const app = await buildApp({
       db,
@@ -103,6 +119,9 @@ export class Process {
       sshHost: '127.0.0.1',
       rateLimits: { reads: 1e9, writes: 1e9, anonymous: 1e9 },
       validateReplies: true,
+      observe: (moment, { subject_id, type }, step) => void doing.set(subject_id, { type, step, moment }),
+      // Some installations write down each step, others only where they pause.
+      saveEveryMs: installation.saveEveryMs,
       peers: members ?? alone,
       owner: members?.processId ?? actor.name,
       sampleSeconds: installation.sampleSeconds,
@@ -119,10 +138,15 @@ export class Process {
         close: () => {},
       },
     })
-    const self = new Process({ actor, app, db, cut, listeners })
+    const self = new Process({ actor, app, db, cut, isWriting, doing, listeners })
     await startWorkers(app, members)
     installation.processes.push(self)
     return self
+  }
+
+  /** True if it is in a transaction that has written. */
+  get isWriting(): boolean {
+    return this.#isWriting()
   }
 
   /** Ends it at once, between any two steps, as a kill does. */

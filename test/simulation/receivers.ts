@@ -3,11 +3,15 @@ import { Readable } from 'node:stream'
 import type { Faults } from './faults.ts'
 import type { Scheduler } from './scheduler.ts'
 
+/** The queues of webhooks, in their order. */
+export const DELIVERIES = `SELECT url, event_id, status FROM deliveries JOIN webhooks USING (webhook_id)
+  WHERE is_first = 0 ORDER BY webhook_id, position`
+
 /** The hosts that webhooks are sent to. */
 export class Receivers {
   readonly #scheduler: Scheduler
   readonly #faults: Faults
-  /** The ids of events that each webhook's endpoint has accepted, in the order of their first arrival. */
+  /** The ids of events that each URL has accepted, in the order of their first arrival. */
   readonly accepted = new Map<string, Set<string>>()
 
   constructor(scheduler: Scheduler, faults: Faults) {
@@ -17,7 +21,7 @@ export class Receivers {
 
   /** Stands in for node's http.request. */
   readonly request = (options: object): Sending => {
-    const { headers = {}, signal } = options as { headers?: Record<string, string>; signal?: AbortSignal } // the service's own
+    const { headers = {}, path = '', signal } = options as Sent // the service's own
     const sending = new Sending()
     const cut = () => sending.emit('error', Object.assign(new Error('cut'), { code: 'ABORT_ERR' }))
     signal?.addEventListener('abort', cut)
@@ -25,7 +29,7 @@ export class Receivers {
     sending.onBody = async (body) => {
       await this.#scheduler.cross(actor, 'webhook', 20)
       if (this.#faults.happens('receiver_hangs')) return
-      const reply = this.#replyTo(headers, body)
+      const reply = this.#replyTo(`https://${headers.host}${path}`, headers['webhook-id'] ?? '', body)
       await this.#scheduler.cross(actor, 'answer of webhook')
       if (signal?.aborted) return
       signal?.removeEventListener('abort', cut)
@@ -35,15 +39,31 @@ export class Receivers {
     return sending
   }
 
-  #replyTo(headers: Record<string, string>, body: string): string | null {
+  /** Compares the events that count as delivered with those that have arrived, and their order. */
+  broken(rows: { url: string; event_id: string; status: string }[]): string[] {
+    return [...Map.groupBy(rows, ({ url }) => url)].flatMap(([url, queue]) => {
+      const accepted = [...(this.accepted.get(url) ?? [])]
+      const delivered = queue.filter(({ status }) => status === 'succeeded').map(({ event_id }) => event_id)
+      const lost = delivered.find((id) => !accepted.includes(id))
+      if (lost) return [`a delivered event has arrived: ${lost} at ${url}`]
+      const order = accepted.filter((id) => delivered.includes(id))
+      return order.every((id, at) => id === delivered[at]) ? [] : [`events arrive in their order: at ${url}`]
+    })
+  }
+
+  #replyTo(url: string, id: string, body: string): string | null {
     const message: { type: string; data: { webhook_id?: string; challenge?: string } } = JSON.parse(body)
     if (message.type === 'webhook.challenge') return message.data.challenge ?? ''
     if (this.#faults.happens('receiver_fails')) return null
-    const host = headers.host ?? ''
-    const id = headers['webhook-id'] ?? ''
-    this.accepted.set(host, (this.accepted.get(host) ?? new Set()).add(id))
+    this.accepted.set(url, (this.accepted.get(url) ?? new Set()).add(id))
     return 'ok'
   }
+}
+
+interface Sent {
+  headers?: Record<string, string>
+  path?: string
+  signal?: AbortSignal
 }
 
 class Sending extends EventEmitter {

@@ -24,6 +24,8 @@ export interface Customer {
   others: Known
   template: string
   preset: string
+  /** The number of newest resources that most requests are about. */
+  recent: number
 }
 
 interface Request {
@@ -227,7 +229,7 @@ export const acts = {
   remove_firewall: removing('firewalls'),
   webhook: creating('webhooks', '/webhooks', 'webhook_id', ({ chance }) => ({
     name: name(chance),
-    url: `https://${chance.pick(['a', 'b'])}${chance.below(3)}.example.com/in`,
+    url: `https://${chance.pick(['a', 'b'])}${chance.below(3)}.example.com/in/${chance.below(2 ** 30)}`,
     event_types: ['*'],
   })),
   pause_webhook: patching('webhooks', ({ chance }) => ({ is_enabled: chance.is(0.7) })),

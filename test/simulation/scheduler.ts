@@ -53,6 +53,8 @@ export class Scheduler implements Nature {
   lazyMs = 0
   /** Called after each chore. */
   onStep: (label: string) => void = () => {}
+  /** Called before each chore; it may let the actor die. */
+  onChore: (actor: Actor, label: string) => void = () => {}
   /** Receives each line of the trace, if somebody reads it. */
   onTrace: ((line: string) => void) | null = null
   request: Nature['request'] = () => {
@@ -168,6 +170,8 @@ export class Scheduler implements Nature {
   async #step(limit: number): Promise<boolean> {
     const chore = this.#next(limit)
     if (!chore) return false
+    this.onChore(chore.actor, chore.label)
+    if (chore.actor.isDead) return true
     this.steps += 1
     this.#atOnce += 1
     if (this.#atOnce > MOST_AT_ONCE) throw new Error(`an endless loop at ${chore.actor.name}: ${chore.label}`)
