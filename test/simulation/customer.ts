@@ -72,7 +72,12 @@ export class Client {
           ...(body === undefined ? {} : { payload: JSON.stringify(body) }),
         }),
     )
-    const answer = await Promise.race([sent, process.death.then(() => null)])
+    // A process that dies cuts its replies off, which may be heard before its death.
+    const heard = sent.catch((error: { code?: string }) => {
+      if (error.code !== 'LIGHT_ECONNRESET') throw error
+      return null
+    })
+    const answer = await Promise.race([heard, process.death.then(() => null)])
     if (!answer) {
       sometimes(`a process died during ${method}`)
       return null
