@@ -81,13 +81,24 @@ export class Process {
   /** Starts a process as `berthd serve` does. */
   static async start(installation: Installation, name: string): Promise<Process> {
     const actor = new Actor(name)
-    return installation.scheduler.as(actor, () => Process.#start(installation, actor))
+    const seam = openSeam(installation.file, seamOf(installation, actor))
+    try {
+      return await installation.scheduler.as(actor, () => Process.#start(installation, actor, seam))
+    } catch (error) {
+      // `berthd serve` exits then, and its heartbeats end with it.
+      actor.isDead = true
+      seam.cut()
+      throw error
+    }
   }
 
-  static async #start(installation: Installation, actor: Actor): Promise<Process> {
+  static async #start(
+    installation: Installation,
+    actor: Actor,
+    { db, cut, isWriting }: ReturnType<typeof openSeam>,
+  ): Promise<Process> {
     const { scheduler, faults, host, isAlone } = installation
     const clock = scheduler.clockOf(actor)
-    const { db, cut, isWriting } = openSeam(installation.file, seamOf(installation, actor))
     const listeners = new Listeners()
     const bells = {
       on: listeners.on.bind(listeners),
