@@ -109,14 +109,6 @@ export class Process {
       logOf((line) => installation.onLog(actor.name, line)),
     )
     const members = isAlone ? null : new Members({ db, clock, log, role: 'all', bells })
-    const alone: Peers = {
-      holds: () => true,
-      answering: 1,
-      living: null,
-      ring: (topic, ids = []) => listeners.tell(topic, ids),
-      on: bells.on,
-      stop: async () => {},
-    }
     const doing = new Map<string, Doing>()
     await members?.start()
     const app = await buildApp({
@@ -133,7 +125,7 @@ export class Process {
       observe: (moment, { subject_id, type }, step) => void doing.set(subject_id, { type, step, moment }),
       // Some installations write down each step, others only where they pause.
       saveEveryMs: installation.saveEveryMs,
-      peers: members ?? alone,
+      peers: members ?? alone(listeners),
       owner: members?.processId ?? actor.name,
       sampleSeconds: installation.sampleSeconds,
       keepSuspendedMs: installation.keepSuspendedMs,
@@ -170,6 +162,18 @@ export class Process {
 
   hear(topic: Topic, ids: readonly string[]): void {
     this.#listeners.tell(topic, ids)
+  }
+}
+
+/** The peers of a process that is the only one. */
+function alone(listeners: Listeners): Peers {
+  return {
+    holds: () => true,
+    answering: 1,
+    living: null,
+    ring: (topic, ids = []) => listeners.tell(topic, ids),
+    on: listeners.on.bind(listeners),
+    stop: async () => {},
   }
 }
 
