@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { v7 as uuid } from 'uuid'
 import type { Clock } from '../clock.ts'
 import { type Database, inTransaction, type Queries } from '../database/database.ts'
+import { deleteFound } from '../database/deletion.ts'
 import { countOf, type Page, pageOf } from '../database/page.ts'
 import { prepared } from '../database/prepared.ts'
 import { record } from '../events/outbox.ts'
@@ -147,7 +148,7 @@ export const tokenByHash = prepared((db, { hash }: { hash: string }) =>
 
 /** Deletes some of the tokens that were revoked before a moment. @returns the number deleted */
 export function forgetTokens(db: Database, before: number, limit: number): Promise<number> {
-  return forget(db, ids(db).where('revoked_at', '<', before).limit(limit))
+  return deleteFound(db, 'tokens', 'token_id', ids(db).where('revoked_at', '<', before).limit(limit))
 }
 
 /** Deletes some of an account's revoked tokens beyond the newest. @returns the number deleted */
@@ -158,14 +159,14 @@ export function forgetExcessTokens(
   limit: number,
 ): Promise<number> {
   const revoked = ids(db).where('account_id', '=', accountId).where('revoked_at', 'is not', null)
-  return forget(db, revoked.orderBy('revoked_at', 'desc').limit(limit).offset(most))
+  return deleteFound(
+    db,
+    'tokens',
+    'token_id',
+    revoked.orderBy('revoked_at', 'desc').limit(limit).offset(most),
+  )
 }
 
 function ids(db: Database) {
   return db.selectFrom('tokens').select('token_id')
-}
-
-async function forget(db: Database, old: ReturnType<typeof ids>): Promise<number> {
-  const { numDeletedRows } = await db.deleteFrom('tokens').where('token_id', 'in', old).executeTakeFirst()
-  return Number(numDeletedRows)
 }

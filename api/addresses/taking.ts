@@ -6,6 +6,7 @@ import { type Catalog, onSale, type Zone } from '../catalog/file.ts'
 import { addressesIn, isInPools } from '../catalog/pools.ts'
 import { zonePricesAt } from '../catalog/prices.ts'
 import { changeEach, type Database, type Queries } from '../database/database.ts'
+import { deleteFound } from '../database/deletion.ts'
 import { record } from '../events/outbox.ts'
 import { ApiError } from '../http/contract/problem.ts'
 import { hourPrice } from '../money.ts'
@@ -221,9 +222,5 @@ export async function forgetAddresses(db: Queries, before: number, limit: number
     .where('released_at', '<', before)
     .where('charged.item_id', 'is', null)
     .limit(limit)
-  const { numDeletedRows } = await db
-    .deleteFrom('addresses')
-    .where('address_id', 'in', old)
-    .executeTakeFirst()
-  return Number(numDeletedRows)
+  return deleteFound(db, 'addresses', 'address_id', old)
 }

@@ -138,23 +138,32 @@ const MONTH_MS = 31 * 24 * 3600_000
  * ledger keeps their charges. @returns the number deleted
  */
 export async function forgetRates(db: Database, before: number, limit: number): Promise<number> {
-  const old = db
-    .selectFrom('rates')
-    .innerJoin('billing_meters as meter', 'meter.item_id', 'rates.item_id')
-    .select(['rates.item_id', 'rates.starts_at'])
-    .where('rates.ends_at', '<', before)
-    // A meter that is never due has charged everything.
-    .where((eb) =>
-      eb.or([
-        eb('meter.due_at', 'is', null),
-        eb('meter.charged_until', '>=', eb('rates.ends_at', '+', MONTH_MS)),
-      ]),
-    )
-    .limit(limit)
   const { numDeletedRows } = await db
+    // Otherwise PostgreSQL may look for them anew for each row of the table.
+    .with(
+      (cte) => cte('old').materialized(),
+      (select) =>
+        select
+          .selectFrom('rates')
+          .innerJoin('billing_meters as meter', 'meter.item_id', 'rates.item_id')
+          .select(['rates.item_id', 'rates.starts_at'])
+          .where('rates.ends_at', '<', before)
+          // A meter that is never due has charged everything.
+          .where((eb) =>
+            eb.or([
+              eb('meter.due_at', 'is', null),
+              eb('meter.charged_until', '>=', eb('rates.ends_at', '+', MONTH_MS)),
+            ]),
+          )
+          .limit(limit),
+    )
     .deleteFrom('rates')
-    .where(({ eb, refTuple }) =>
-      eb(refTuple('item_id', 'starts_at'), 'in', old.$asTuple('item_id', 'starts_at')),
+    .where((eb) =>
+      eb(
+        eb.refTuple('rates.item_id', 'rates.starts_at'),
+        'in',
+        eb.selectFrom('old').select(['old.item_id', 'old.starts_at']).$asTuple('item_id', 'starts_at'),
+      ),
     )
     .executeTakeFirst()
   return Number(numDeletedRows)

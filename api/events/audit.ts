@@ -1,4 +1,5 @@
 import type { Database, Queries } from '../database/database.ts'
+import { deleteFound } from '../database/deletion.ts'
 import { type Page, pageOf } from '../database/page.ts'
 
 /** Lists the audit entries of an account, newest first. */
@@ -9,7 +10,7 @@ export function listAudit(db: Queries, accountId: string, page: Page) {
 
 /** Deletes some of the entries from before a moment. @returns the number deleted */
 export function forgetAudit(db: Database, before: number, limit: number): Promise<number> {
-  return forget(db, ids(db).where('created_at', '<', before).limit(limit))
+  return deleteFound(db, 'audit', 'audit_id', ids(db).where('created_at', '<', before).limit(limit))
 }
 
 /** Deletes some of an account's entries beyond the newest. @returns the number deleted */
@@ -20,14 +21,9 @@ export function forgetExcessAudit(
   limit: number,
 ): Promise<number> {
   const newest = ids(db).where('account_id', '=', accountId).orderBy('audit_id', 'desc')
-  return forget(db, newest.limit(limit).offset(most))
+  return deleteFound(db, 'audit', 'audit_id', newest.limit(limit).offset(most))
 }
 
 function ids(db: Database) {
   return db.selectFrom('audit').select('audit_id')
-}
-
-async function forget(db: Database, old: ReturnType<typeof ids>): Promise<number> {
-  const { numDeletedRows } = await db.deleteFrom('audit').where('audit_id', 'in', old).executeTakeFirst()
-  return Number(numDeletedRows)
 }

@@ -1,4 +1,5 @@
 import type { Database, Queries } from '../database/database.ts'
+import { deleteFound } from '../database/deletion.ts'
 
 /** The number of events that an account keeps. */
 export const KEPT_EVENTS = 30_000
@@ -26,16 +27,11 @@ export async function forgetExcessEvents(
 ): Promise<number> {
   const position = await excessPosition(db, accountId, most)
   if (position === null) return 0
-  const { numDeletedRows } = await db
-    .deleteFrom('events')
-    .where('event_id', 'in', (eb) =>
-      eb
-        .selectFrom('events as old')
-        .select('old.event_id')
-        .where('old.account_id', '=', accountId)
-        .where('old.position', '<=', position)
-        .limit(limit),
-    )
-    .executeTakeFirst()
-  return Number(numDeletedRows)
+  const old = db
+    .selectFrom('events')
+    .select('event_id')
+    .where('account_id', '=', accountId)
+    .where('position', '<=', position)
+    .limit(limit)
+  return deleteFound(db, 'events', 'event_id', old)
 }

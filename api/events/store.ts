@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Database, Queries } from '../database/database.ts'
+import { deleteFound } from '../database/deletion.ts'
 import { countOf, type Page } from '../database/page.ts'
 import { BEGINNING, type EventType, type NumberedEvent } from './types.ts'
 
@@ -136,17 +137,12 @@ export async function accountsAfter(db: Queries, position: number): Promise<stri
 
 /** Deletes some of the events from before a moment. @returns the number deleted */
 export async function forgetEvents(db: Database, before: number, limit: number): Promise<number> {
-  const { numDeletedRows } = await db
-    .deleteFrom('events')
-    .where('event_id', 'in', (eb) =>
-      eb
-        .selectFrom('events as old')
-        .select('old.event_id')
-        .where('old.created_at', '<', before)
-        // An event that nobody could read yet is not old.
-        .where('old.position', 'is not', null)
-        .limit(limit),
-    )
-    .executeTakeFirst()
-  return Number(numDeletedRows)
+  const old = db
+    .selectFrom('events')
+    .select('event_id')
+    .where('created_at', '<', before)
+    // An event that nobody could read yet is not
+    .where('position', 'is not', null)
+    .limit(limit)
+  return deleteFound(db, 'events', 'event_id', old)
 }

@@ -194,18 +194,26 @@ export async function deleteSamples(
   }: { series: readonly number[]; resolution: number; before: number; limit: number },
 ): Promise<number> {
   const { numDeletedRows } = await db
-    .deleteFrom('samples')
-    .where((eb) =>
-      eb(
-        eb.refTuple('series', 'resolution', 'at'),
-        'in',
-        eb
+    // Otherwise PostgreSQL may look for them anew for each row of the table.
+    .with(
+      (cte) => cte('old').materialized(),
+      (select) =>
+        select
           .selectFrom('samples')
           .select(['series', 'resolution', 'at'])
           .where('series', 'in', series)
           .where('resolution', '=', resolution)
           .where('at', '<', before)
-          .limit(limit)
+          .limit(limit),
+    )
+    .deleteFrom('samples')
+    .where((eb) =>
+      eb(
+        eb.refTuple('samples.series', 'samples.resolution', 'samples.at'),
+        'in',
+        eb
+          .selectFrom('old')
+          .select(['old.series', 'old.resolution', 'old.at'])
           .$asTuple('series', 'resolution', 'at'),
       ),
     )

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { v7 as uuid } from 'uuid'
 import type { Queries } from '../database/database.ts'
+import { deleteFound } from '../database/deletion.ts'
 import { type Page, pageOf } from '../database/page.ts'
 import { prepared, type RowOf } from '../database/prepared.ts'
 import { ApiError } from '../http/contract/problem.ts'
@@ -231,20 +232,15 @@ export async function forgetExcessOperations(
   most: number,
   limit: number,
 ): Promise<number> {
-  const { numDeletedRows } = await db
-    .deleteFrom('operations')
-    .where('operation_id', 'in', (eb) =>
-      eb
-        .selectFrom('operations as old')
-        .select('old.operation_id')
-        .where('old.account_id', '=', accountId)
-        .where('old.finished_at', 'is not', null)
-        // A canceled one may have a step that still runs.
-        .where('old.lease_until', '=', 0)
-        .orderBy('old.operation_id', 'desc')
-        .limit(limit)
-        .offset(most),
-    )
-    .executeTakeFirst()
-  return Number(numDeletedRows)
+  const old = db
+    .selectFrom('operations')
+    .select('operation_id')
+    .where('account_id', '=', accountId)
+    .where('finished_at', 'is not', null)
+    // A canceled one may have a step that still runs.
+    .where('lease_until', '=', 0)
+    .orderBy('operation_id', 'desc')
+    .limit(limit)
+    .offset(most)
+  return deleteFound(db, 'operations', 'operation_id', old)
 }

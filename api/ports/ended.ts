@@ -1,4 +1,5 @@
 import type { Database, Queries } from '../database/database.ts'
+import { deleteFound } from '../database/deletion.ts'
 import type { PortTable } from './tables.ts'
 
 /** Records which server had a host port, for `berthd trace`. Call it in the transaction that deletes the ports. */
@@ -29,7 +30,7 @@ export async function portsAt(db: Queries, hostPort: number, moment: number) {
 
 /** Deletes some of those that ended before a moment. @returns the number deleted */
 export function forgetEnded(db: Database, before: number, limit: number): Promise<number> {
-  return forget(db, ids(db).where('ended_at', '<', before).limit(limit))
+  return deleteFound(db, 'ended_ports', 'port_id', ids(db).where('ended_at', '<', before).limit(limit))
 }
 
 /** Deletes some of an account's beyond the newest. @returns the number deleted */
@@ -40,14 +41,9 @@ export function forgetExcessEnded(
   limit: number,
 ): Promise<number> {
   const newest = ids(db).where('account_id', '=', accountId).orderBy('ended_at', 'desc')
-  return forget(db, newest.limit(limit).offset(most))
+  return deleteFound(db, 'ended_ports', 'port_id', newest.limit(limit).offset(most))
 }
 
 function ids(db: Database) {
   return db.selectFrom('ended_ports').select('port_id')
-}
-
-async function forget(db: Database, old: ReturnType<typeof ids>): Promise<number> {
-  const { numDeletedRows } = await db.deleteFrom('ended_ports').where('port_id', 'in', old).executeTakeFirst()
-  return Number(numDeletedRows)
 }

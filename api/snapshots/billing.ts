@@ -3,6 +3,7 @@ import { type BilledItem, changeRate } from '../billing/rates.ts'
 import { type Catalog, findZone, type Zone } from '../catalog/file.ts'
 import { zonePricesAt } from '../catalog/prices.ts'
 import { changeEach, type Database, type Queries } from '../database/database.ts'
+import { deleteFound } from '../database/deletion.ts'
 import { hourPrice } from '../money.ts'
 import { tell } from './events.ts'
 import type { SnapshotTable } from './tables.ts'
@@ -75,9 +76,5 @@ export async function forgetSnapshots(db: Queries, before: number, limit: number
     .where('discarded', '=', 1)
     .where('charged.item_id', 'is', null)
     .limit(limit)
-  const { numDeletedRows } = await db
-    .deleteFrom('snapshots')
-    .where('snapshot_id', 'in', old)
-    .executeTakeFirst()
-  return Number(numDeletedRows)
+  return deleteFound(db, 'snapshots', 'snapshot_id', old)
 }

@@ -1,5 +1,6 @@
 import { chargedItems } from '../billing/metering.ts'
 import type { Queries } from '../database/database.ts'
+import { deleteFound } from '../database/deletion.ts'
 import { type Page, pageOf } from '../database/page.ts'
 import { prepared } from '../database/prepared.ts'
 import { type Event, record } from '../events/outbox.ts'
@@ -93,8 +94,7 @@ export async function forgetVolumes(db: Queries, before: number, limit: number):
     .where('deleted_at', '<', before)
     .where('charged.item_id', 'is', null)
     .limit(limit)
-  const { numDeletedRows } = await db.deleteFrom('volumes').where('volume_id', 'in', old).executeTakeFirst()
-  return Number(numDeletedRows)
+  return deleteFound(db, 'volumes', 'volume_id', old)
 }
 
 function present(db: Queries) {

@@ -118,12 +118,12 @@ test('an account keeps so many revoked tokens, operations, events and entries of
   )
   await t.app.events.relay()
   await fill(t, 'events', kept.events + 700, `ID, ACCOUNT, 'balance.low', '{}', ${now}, 1000 + i`)
-  await fill(
-    t,
-    'audit',
-    kept.audit + 700,
-    `ID, ACCOUNT, 'a', 'o', NULL, NULL, NULL, ID, ${now}, NULL, NULL, NULL, NULL`,
-  )
+  const entry = `ID, ACCOUNT, 'a', 'o', NULL, NULL, NULL, ID, ${now}, NULL, NULL, NULL, NULL`
+  await t.db.transaction().execute(async (tx) => {
+    await fill({ ...t, db: tx }, 'audit', kept.audit + 700, entry)
+    // PostgreSQL now takes the table for empty, and plans for that.
+    if (process.env.BERTH_TEST_DATABASE === 'postgres') await sql`VACUUM audit`.execute(t.db)
+  })
   await t.app.retention.look()
   const revoked = await t.db
     .selectFrom('tokens')

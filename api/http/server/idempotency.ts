@@ -297,13 +297,20 @@ export async function forgetExcessKeys(
 
 async function deleteSome(db: Database, which: (keys: Keys) => Keys, limit: number): Promise<number> {
   const { numDeletedRows } = await db
+    // Otherwise PostgreSQL may look for them anew for each row of the table.
+    .with(
+      (cte) => cte('old').materialized(),
+      (select) =>
+        which(select.selectFrom('idempotency_keys').select(['account_id', 'scope', 'key'])).limit(limit),
+    )
     .deleteFrom('idempotency_keys')
     .where((eb) =>
       eb(
         eb.refTuple('account_id', 'scope', 'key'),
         'in',
-        which(eb.selectFrom('idempotency_keys').select(['account_id', 'scope', 'key']))
-          .limit(limit)
+        eb
+          .selectFrom('old')
+          .select(['old.account_id', 'old.scope', 'old.key'])
           .$asTuple('account_id', 'scope', 'key'),
       ),
     )

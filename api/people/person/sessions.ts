@@ -2,6 +2,7 @@ import { v7 as uuid } from 'uuid'
 import { standings } from '../../accounts/status.ts'
 import type { Clock } from '../../clock.ts'
 import type { Database, Queries } from '../../database/database.ts'
+import { deleteFound } from '../../database/deletion.ts'
 import { type Page, pageOf } from '../../database/page.ts'
 import { prepared } from '../../database/prepared.ts'
 import { CredentialRefused, type SignedIn } from '../../http/contract/auth.ts'
@@ -227,6 +228,5 @@ export async function forgetSessions(db: Database, now: number, limit: number): 
     .select('session_id')
     .where((eb) => eb.or([eb('expires_at', '<=', now), eb('last_used_at', '<=', now - IDLE_MS)]))
     .limit(limit)
-  const { numDeletedRows } = await db.deleteFrom('sessions').where('session_id', 'in', old).executeTakeFirst()
-  return Number(numDeletedRows)
+  return deleteFound(db, 'sessions', 'session_id', old)
 }
