@@ -3,7 +3,7 @@ import type { Queries } from './database.ts'
 import type { Schema } from './schema.ts'
 
 /**
- * Deletes the rows that a query finds by a key, in two statements. As one, PostgreSQL may run the query again for each row
+ * Deletes the rows that a query finds by a key, in two statements. As one, PostgreSQL may repeat the query for each row
  * of the table: that is its plan for a table that it takes for empty, as after a VACUUM beside a large insertion.
  * @returns the number deleted
  */
