@@ -9,6 +9,7 @@ import {
   type ServerNetwork,
 } from './driver.ts'
 import { isHashOf } from './guest/crypt.ts'
+import { imageTests } from './image-suite.ts'
 import type { ImageSpec } from './images.ts'
 import { isSnapshot } from './snapshots.ts'
 import { volumeTests } from './volume-suite.ts'
@@ -272,6 +273,8 @@ export function driverSuite(name: string, makeWorld: () => Promise<DriverWorld>)
     })
 
     volumeTests(() => world, made)
+
+    imageTests(() => world, made)
 
     test('a machine boots a rescue system until that is ended, and its own disk before and after', async (t) => {
       if (!(await world.driver.host()).features.includes('rescue')) t.skip('there is no rescue system here')

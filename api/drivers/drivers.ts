@@ -73,6 +73,7 @@ export class ClosedDriver implements Driver {
   readonly reset = this.#refuse
   readonly powerOff = this.#refuse
   readonly destroy = this.#refuse
+  readonly receive = this.#refuse
   readonly importImage = this.#refuse
   readonly snapshot = this.#refuse
   readonly removeSnapshot = this.#refuse

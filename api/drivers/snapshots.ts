@@ -1,11 +1,18 @@
-import type { ImageSpec } from './images.ts'
-
 /** A ready snapshot or image, as the source of a new disk. The new disk is at least as large as the copied one. */
 export interface SnapshotSpec {
   snapshotId: string
 }
 
-export function isSnapshot(image: ImageSpec | SnapshotSpec): image is SnapshotSpec {
+/** A disk image in a file of a customer, all of which was received. */
+export interface FileSpec {
+  /** Files of different owners take turns. Opaque to drivers. */
+  owner: string
+  bytes: number
+  /** The hash that the file must have; null: any. */
+  sha256: string | null
+}
+
+export function isSnapshot<Other extends object>(image: Other | SnapshotSpec): image is SnapshotSpec {
   return 'snapshotId' in image
 }
 
@@ -39,14 +46,23 @@ export interface SnapshotDriver {
   snapshot(serverId: string, snapshotId: string): Promise<SnapshotState>
 
   /**
-   * Begins or continues to make an image from a snapshot, as `snapshot` does from a disk; from then on it is like a
-   * snapshot under this id.
-   * @throws DriverError not_found (no such snapshot), unavailable, unsupported
+   * Keeps a part of a customer's file until `importImage`, durably. A part may be received again. After a failure any
+   * of its bytes may be there.
+   * @param at its place in the file: 0, or the end of a part that was received
+   * @throws DriverError not_found (the bytes before it are not here), disk_full, unavailable, unsupported; the content's
+   *   own error
    */
-  importImage(imageId: string, source: SnapshotSpec): Promise<ImportState>
+  receive(imageId: string, at: number, content: AsyncIterable<Buffer>): Promise<void>
 
   /**
-   * Ends and removes an unfinished copy, or removes a snapshot. It may be absent already. Disks that were created from
+   * Begins or continues to make an image from a snapshot or a file, as `snapshot` does from a disk; from then on it is
+   * like a snapshot under this id. The file is checked before anything acts on it, and removed afterwards.
+   * @throws DriverError not_found (no such snapshot or file), unavailable, unsupported
+   */
+  importImage(imageId: string, source: SnapshotSpec | FileSpec): Promise<ImportState>
+
+  /**
+   * Ends and removes an unfinished copy or a received file, or removes a snapshot. It may be absent already. Disks that were created from
    * it keep working.
    */
   removeSnapshot(snapshotId: string): Promise<void>

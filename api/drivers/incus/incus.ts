@@ -183,6 +183,10 @@ export class IncusDriver extends WithoutVolumes implements Driver {
     throw new DriverError('unsupported', 'There are no snapshots here.')
   }
 
+  async receive(): Promise<never> {
+    throw new DriverError('unsupported', 'There are no images here.')
+  }
+
   async importImage(): Promise<never> {
     throw new DriverError('unsupported', 'There are no images here.')
   }

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { diskFailure, virtualSize } from './disk.ts'
 import type { Owner } from './host/process.ts'
-import { qemuImg } from './images/qemu-img.ts'
+import { type QemuImgOptions, qemuImg } from './images/qemu-img.ts'
 
 /** A disk that nothing writes meanwhile. */
 export interface Source {
@@ -30,29 +30,54 @@ const LOCK_MS = 50
  * @returns the file's size and hash
  * @throws DriverError disk_full; the signal's reason
  */
-export async function pack(
-  source: Source,
-  target: string,
-  signal: AbortSignal,
-): Promise<{ bytes: number; sha256: string }> {
+export async function pack(source: Source, target: string, signal: AbortSignal): Promise<Packed> {
   const { file, base, owner, virtualSizeBytes } = source
   const qcow2 = (filename: string) => ({ driver: 'qcow2', file: { driver: 'file', filename } })
   const disk = { ...qcow2(file), backing: base === null ? null : qcow2(base) }
+  await give(file, owner)
+  await requireSize(file, virtualSizeBytes)
+  const packed = await compress(disk, target, { owner, mostBytes: virtualSizeBytes, signal })
+  await requireSize(target, virtualSizeBytes)
+  return packed
+}
+
+export interface Packed {
+  /** The size of the file. */
+  bytes: number
+  sha256: string
+}
+
+interface CompressOptions {
+  /** The user who may read the disk. */
+  owner: Owner | null
+  /** The most data that the disk may have. */
+  mostBytes: number
+  signal: AbortSignal
+  /** True: it has no network, into which the disk's header may point. */
+  isAlone?: boolean
+}
+
+/**
+ * Compresses a disk as pack does, whatever size its header claims.
+ * @param disk QEMU's description of the disk
+ */
+export async function compress(disk: object, target: string, options: CompressOptions): Promise<Packed> {
+  const { owner, mostBytes, signal, isAlone = false } = options
   await rm(target, { force: true })
   await writeFile(target, '', { mode: 0o600, flag: 'wx' })
-  for (const path of [file, target]) await give(path, owner)
-  await requireSize(file, virtualSizeBytes)
+  await give(target, owner)
+  const limits = {
+    timeoutMs: LEAST_MS + Math.ceil((mostBytes / GIB) * MS_PER_GIB),
+    fileBytes: Math.ceil(mostBytes * OVERHEAD) + 2 ** 20,
+    isNice: true,
+  }
   const compressed = ['-c', '-o', 'compression_type=zstd']
-  await convert(
-    ['convert', '-O', 'qcow2', ...compressed, `json:${JSON.stringify(disk)}`, target],
-    source,
-    signal,
-  )
+  const args = ['convert', '-O', 'qcow2', ...compressed, `json:${JSON.stringify(disk)}`, target]
+  await convert(args, { ...limits, owner, signal, isAlone })
   if (owner) await chown(target, 0, 0)
   await chmod(target, 0o444)
   await using made = await open(target)
   await made.sync()
-  await requireSize(target, virtualSizeBytes)
   return { bytes: (await stat(target)).size, sha256: await sha256Of(target, signal) }
 }
 
@@ -68,24 +93,15 @@ export async function give(path: string, owner: Owner | null): Promise<void> {
 }
 
 /** Tries again while a QEMU that was killed still holds the disk's lock, which takes a moment. */
-async function convert(
-  args: string[],
-  { owner, virtualSizeBytes }: Source,
-  signal: AbortSignal,
-): Promise<void> {
-  const limits = {
-    timeoutMs: LEAST_MS + (virtualSizeBytes / GIB) * MS_PER_GIB,
-    fileBytes: Math.ceil(virtualSizeBytes * OVERHEAD) + 2 ** 20,
-    isNice: true,
-  }
+async function convert(args: string[], options: QemuImgOptions & { signal: AbortSignal }): Promise<void> {
   for (let left = LOCK_TRIES; ; left--) {
     try {
-      await qemuImg(args, { ...limits, owner, signal })
+      await qemuImg(args, options)
       return
     } catch (error) {
-      signal.throwIfAborted()
+      options.signal.throwIfAborted()
       if (left === 0 || !/Failed to get .* lock/.test(String(error))) throw diskFailure(error)
-      await sleep(LOCK_MS, undefined, { signal })
+      await sleep(LOCK_MS, undefined, { signal: options.signal })
     }
   }
 }

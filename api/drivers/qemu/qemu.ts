@@ -21,7 +21,7 @@ import {
 import { Readiness } from '../guest/readiness.ts'
 import type { ImageSpec, ImageState } from '../images.ts'
 import type { Log } from '../log.ts'
-import { isSnapshot, type SnapshotSpec, type SnapshotState } from '../snapshots.ts'
+import { isSnapshot } from '../snapshots.ts'
 import { BOOT_MS, BootingMachines } from './booting.ts'
 import { hostCapacity } from './capacity.ts'
 import { SerialConsoles } from './console.ts'
@@ -242,13 +242,11 @@ export class QemuDriver extends QemuVolumes implements Driver {
     this.#forget(machine)
   }
 
-  snapshot(serverId: string, snapshotId: string): Promise<SnapshotState> {
-    return this.#snapshots.state(serverId, snapshotId)
-  }
+  readonly snapshot: Driver['snapshot'] = (...copy) => this.#snapshots.state(...copy)
 
-  importImage(imageId: string, source: SnapshotSpec): Promise<SnapshotState> {
-    return this.#snapshots.import(imageId, source)
-  }
+  readonly receive: Driver['receive'] = (...part) => this.#snapshots.receive(...part)
+
+  readonly importImage: Driver['importImage'] = (...image) => this.#snapshots.import(...image)
 
   readonly removeSnapshot = (snapshotId: string) => this.#snapshots.remove(snapshotId)
 

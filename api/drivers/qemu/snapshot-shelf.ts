@@ -21,6 +21,7 @@ export type Consistency = Extract<SnapshotState, { state: 'ready' }>['consistenc
 
 /** The facts of a copy that is in progress, which survive the service and the machine. */
 export interface Draft {
+  /** Empty for a copy of a file that was received. */
   serverId: string
   /** The size of the copied disk in bytes. */
   virtualSizeBytes: number
@@ -35,6 +36,7 @@ export interface Manifest extends Draft {
   sha256: string
 }
 
+const GIB = 2 ** 30
 const DISK = 'disk.qcow2'
 const MANIFEST = 'manifest.json'
 const REMOVED = 'removed'
@@ -48,6 +50,7 @@ const TMP = 'tmp'
  *   snapshots/<id>/removed                                       it was removed, and a disk is still based on it
  *   snapshots/tmp/<id>/draft.json                                a copy that is in progress
  *   snapshots/tmp/<id>/draft.qcow2                               the whole disk of a running machine, uncompressed
+ *   snapshots/tmp/<id>/file                                      the received part of a customer's file
  *   snapshots/tmp/<id>/out/                                      the snapshot's folder until it is complete
  */
 export class Shelf {
@@ -67,6 +70,7 @@ export class Shelf {
       dir,
       facts: join(dir, 'draft.json'),
       whole: join(dir, 'draft.qcow2'),
+      file: join(dir, 'file'),
       out,
       disk: join(out, DISK),
     }
@@ -90,6 +94,13 @@ export class Shelf {
     const draft: Draft = { serverId, virtualSizeBytes: 0, consistency: 'crash', direct: names }
     await this.note(id, draft)
     return draft
+  }
+
+  /** Makes the folder of a file that a customer sends, unless an earlier call did. */
+  async beginFile(id: string): Promise<void> {
+    if (await this.draft(id)) return
+    await this.#folder(id)
+    await this.note(id, { serverId: '', virtualSizeBytes: 0, consistency: 'crash', direct: null })
   }
 
   /** Publishes a snapshot under another id, too. The files never change, so both share them. */
@@ -134,8 +145,9 @@ export class Shelf {
 
   /** Removes what is left of a copy. The note goes last, so that the copy is known until nothing is left. */
   async forget(id: string): Promise<void> {
-    const { dir, whole, out } = this.work(id)
+    const { dir, whole, file, out } = this.work(id)
     await rm(whole, { force: true })
+    await rm(file, { force: true })
     await rm(out, { recursive: true, force: true })
     await rm(dir, { recursive: true, force: true })
   }
@@ -152,6 +164,14 @@ export class Shelf {
     // Written whole by `publish`.
     const manifest = (await readJson(join(place, MANIFEST))) as Manifest | null
     return manifest && !(await exists(join(place, REMOVED))) ? manifest : null
+  }
+
+  /** @returns null as find does */
+  async ready(id: string): Promise<Extract<SnapshotState, { state: 'ready' }> | null> {
+    const manifest = await this.find(id)
+    if (!manifest) return null
+    const { bytes, virtualSizeBytes, consistency } = manifest
+    return { state: 'ready', bytes, diskGb: Math.ceil(virtualSizeBytes / GIB), consistency }
   }
 
   /** A snapshot as the base of a disk. */
@@ -180,8 +200,8 @@ export class Shelf {
 
   /** The bytes that a copy in progress takes outside of its machine's folder. */
   async copied(id: string): Promise<number> {
-    const { whole, disk } = this.work(id)
-    return (await diskBytes(whole)) + (await diskBytes(disk))
+    const { whole, file, disk } = this.work(id)
+    return (await diskBytes(whole)) + (await diskBytes(file)) + (await diskBytes(disk))
   }
 
   /** Hides a snapshot from everything but the disks that are based on it. */

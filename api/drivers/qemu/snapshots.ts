@@ -1,13 +1,21 @@
-import { statfs } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { KeyedMutex, Semaphore } from '../../concurrency.ts'
 import { DriverError, type MachineState } from '../driver.ts'
-import type { SnapshotSpec, SnapshotState, VerifyState } from '../snapshots.ts'
+import {
+  type FileSpec,
+  type ImportState,
+  isSnapshot,
+  type SnapshotSpec,
+  type SnapshotState,
+  type VerifyState,
+} from '../snapshots.ts'
 import { machineOwner } from './host/owner.ts'
 import type { StoredImage } from './images/images.ts'
 import type { Context } from './launch.ts'
 import type { Machine } from './machine.ts'
 import { pack, type Source, sha256Of } from './pack.ts'
+import { ReceivedFiles } from './received-files.ts'
+import { Room } from './room.ts'
 import { type Draft, diskBytes, Shelf } from './snapshot-shelf.ts'
 
 type Stage = 'copying' | 'packing'
@@ -44,8 +52,6 @@ interface Options {
 const POLL_MS = 200
 /** A machine on a busy host may not answer this many times in a row. */
 const MOST_SILENT = 20
-const MOST_RESERVE = 20 * 2 ** 30
-const GIB = 2 ** 30
 /** The share of the progress that the copy takes before it is packed. */
 const COPYING_SHARE = 0.3
 
@@ -57,6 +63,8 @@ const REMOVED = new Error('The snapshot was removed')
 export class Snapshots {
   readonly #options: Options
   readonly #shelf: Shelf
+  readonly #room: Room
+  readonly #files: ReceivedFiles
   readonly #jobs = new Map<string, Job>()
   /** Failures that nobody has asked about yet. */
   readonly #failures = new Map<string, Extract<SnapshotState, { state: 'failed' }>>()
@@ -70,7 +78,10 @@ export class Snapshots {
 
   constructor(options: Options) {
     this.#options = options
+    const { dataDir } = options.context.layout
     this.#shelf = new Shelf(options.context.layout)
+    this.#room = new Room(dataDir, options.reserveBytes)
+    this.#files = new ReceivedFiles(options.context, this.#shelf, this.#room)
   }
 
   /** Removes what an earlier process of the service did not get to remove. */
@@ -83,7 +94,7 @@ export class Snapshots {
   async state(serverId: string, id: string): Promise<SnapshotState> {
     const job = this.#jobs.get(id)
     if (job) return { state: 'copying', progress: await this.#progress(id, job) }
-    const ready = await this.#ready(id)
+    const ready = await this.#shelf.ready(id)
     if (ready) return ready
     const failure = this.#failures.get(id)
     if (failure) {
@@ -99,9 +110,16 @@ export class Snapshots {
     return { state: 'copying', progress: 0 }
   }
 
-  /** See Driver.importImage. An image shares the files of its snapshot, so this takes no time. */
-  async import(id: string, { snapshotId }: SnapshotSpec): Promise<SnapshotState> {
-    const ready = () => this.#ready(id)
+  /** See Driver.receive. */
+  receive(id: string, at: number, content: AsyncIterable<Buffer>): Promise<void> {
+    return this.#files.receive(id, at, content)
+  }
+
+  /** See Driver.importImage. An image shares the files of its snapshot, so that takes no time. */
+  async import(id: string, source: SnapshotSpec | FileSpec): Promise<ImportState> {
+    const ready = () => this.#shelf.ready(id)
+    if (!isSnapshot(source)) return this.#files.import(id, source)
+    const { snapshotId } = source
     const made =
       (await ready()) ??
       (await this.#uses.run(snapshotId, () => this.#shelf.share(snapshotId, id).then(ready)))
@@ -109,18 +127,12 @@ export class Snapshots {
     return made
   }
 
-  async #ready(id: string): Promise<SnapshotState | null> {
-    const manifest = await this.#shelf.find(id)
-    if (!manifest) return null
-    const { bytes, virtualSizeBytes, consistency } = manifest
-    return { state: 'ready', bytes, diskGb: Math.ceil(virtualSizeBytes / GIB), consistency }
-  }
-
   /** See Driver.removeSnapshot. */
   async remove(id: string): Promise<void> {
     const job = this.#jobs.get(id)
     job?.abort.abort(REMOVED)
     await job?.done
+    await this.#files.end(id)
     this.#failures.delete(id)
     await this.#giveUp(id)
     await this.#shelf.hide(id)
@@ -195,7 +207,7 @@ export class Snapshots {
     this.#isClosed = true
     const work = [...this.#jobs.values(), ...this.#readings.values()]
     for (const { abort } of work) abort.abort(CLOSED)
-    await Promise.all(work.map(({ done }) => done))
+    await Promise.all([...work.map(({ done }) => done), this.#files.close()])
   }
 
   async #sweep(id: string): Promise<void> {
@@ -232,15 +244,14 @@ export class Snapshots {
   async #work(id: string, job: Job, draft: Draft): Promise<void> {
     const { signal } = job.abort
     await this.#turn(signal)
-    let watch: NodeJS.Timeout | undefined
+    let unwatch = () => {}
     try {
-      await this.#requireRoom(await this.#bytesOf(draft.serverId))
+      await this.#room.require(await this.#bytesOf(draft.serverId))
       // Guests come first: a copy ends before it takes the space that they may still need.
-      const look = () => this.#requireRoom(0).catch((error: unknown) => job.abort.abort(error))
-      watch = setInterval(look, POLL_MS)
+      unwatch = this.#room.watch((error) => job.abort.abort(error))
       await this.#copy(id, job, draft)
     } finally {
-      clearInterval(watch)
+      unwatch()
       this.#turns.release()
     }
   }
@@ -317,19 +328,11 @@ export class Snapshots {
   /** Ends a copy in QEMU and removes its files. */
   async #giveUp(id: string): Promise<void> {
     const draft = await this.#shelf.draft(id)
-    if (draft) await this.#options.machine(draft.serverId).cancelCopy(id)
+    if (draft?.serverId) await this.#options.machine(draft.serverId).cancelCopy(id)
     await this.#shelf.forget(id)
   }
 
   async #bytesOf(serverId: string): Promise<number> {
     return diskBytes(this.#options.machine(serverId).files.disk)
-  }
-
-  /** @throws DriverError disk_full */
-  async #requireRoom(bytes: number): Promise<void> {
-    const { bavail, blocks, bsize } = await statfs(this.#options.context.layout.dataDir)
-    const reserve = this.#options.reserveBytes ?? Math.min((blocks * bsize) / 20, MOST_RESERVE)
-    if (bavail * bsize - bytes < reserve)
-      throw new DriverError('disk_full', 'The disk of the host has no room for a copy of the disk')
   }
 }

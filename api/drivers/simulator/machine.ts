@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { DiskHeader } from '../disk-header.ts'
 import {
   DriverError,
   type GuestLogin,
@@ -24,6 +25,7 @@ export type Method =
   | 'powerOff'
   | 'destroy'
   | 'snapshot'
+  | 'receive'
   | 'importImage'
   | 'removeSnapshot'
   | 'verifySnapshot'
@@ -66,6 +68,8 @@ export interface Machine {
   copy?: { readyAt: number; consistency: 'filesystem' | 'crash' }
   /** True for a snapshot that rotted on its disk. */
   isDamaged?: boolean
+  /** The first part of a received file, and its header or the reason why it has none; gone once it is an image. */
+  file?: { first: { bytes: number; sha256: string }; header: DiskHeader | { unusable: string } }
 }
 
 /** A store of machines that several processes share. */
@@ -97,6 +101,26 @@ export function copied(machine: Machine, now: number, copyMs: number): Machine {
   const isStill = machine.isOn ? machine.readyAt <= now : machine.stopReason !== 'crashed'
   const copy = { readyAt: now + copyMs, consistency: isStill ? ('filesystem' as const) : ('crash' as const) }
   return { ...machine, guest: guestOf(machine), isOn: false, offAt: null, copy }
+}
+
+/** A customer's file, whose image will be a copy of no machine. */
+export function fileMachine(imageId: string, file: NonNullable<Machine['file']>): Machine {
+  const spec: Machine['spec'] = {
+    ...{
+      serverId: imageId,
+      owner: '',
+      hostname: '',
+      cpu: 1,
+      ramMb: 0,
+      diskGb: 0,
+      cpuType: 'amd',
+      image: null,
+    },
+    ...{ diskId: '', instanceId: '', username: '', sshPublicKeys: [], interfaces: [] },
+  }
+  const copy = { readyAt: Number.MAX_SAFE_INTEGER, consistency: 'crash' as const }
+  const never = { isOn: false, startedAt: 0, readyAt: 0, offAt: null, stopReason: null }
+  return { spec, diskGb: 0, ...never, copy, file }
 }
 
 /** Lets a machine that is off boot a rescue system, or its own disk. @throws DriverError see Driver.rescue */

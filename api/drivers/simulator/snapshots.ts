@@ -1,15 +1,49 @@
+import { createHash } from 'node:crypto'
 import type { Clock } from '../../clock.ts'
+import { readDiskHeader, requireDiskSize, UnusableDisk } from '../disk-header.ts'
 import { DriverError, type MachineSpec } from '../driver.ts'
 import {
+  type FileSpec,
+  type ImportState,
   isSnapshot,
   type SnapshotDriver,
   type SnapshotSpec,
   type SnapshotState,
   type VerifyState,
 } from '../snapshots.ts'
-import { bytesOf, copied, copyId, known, type Machine } from './machine.ts'
+import { bytesOf, copied, copyId, fileMachine, known, type Machine } from './machine.ts'
 import type { Machines } from './machines.ts'
 import { SimulatedVolumes } from './volumes.ts'
+
+/** Headers are read from the beginning of a file, wherever it ends. */
+const HEAD_BYTES = 4 * 2 ** 20
+const ENDLESS = Number.MAX_SAFE_INTEGER
+
+async function firstPart(content: AsyncIterable<Buffer>) {
+  const head: Buffer[] = []
+  const hash = createHash('sha256')
+  let bytes = 0
+  for await (const chunk of content) {
+    if (bytes < HEAD_BYTES) head.push(chunk)
+    hash.update(chunk)
+    bytes += chunk.length
+  }
+  return { head: Buffer.concat(head), bytes, sha256: hash.digest('hex') }
+}
+
+/** @throws UnusableDisk. The hash of a file in several parts is not known here, and believed. */
+function diskSizeIn({ first, header }: NonNullable<Machine['file']>, { bytes, sha256 }: FileSpec): number {
+  if (sha256 !== null && first.bytes === bytes && sha256 !== first.sha256)
+    throw new UnusableDisk(`The SHA-256 of the file is ${first.sha256}, not ${sha256}. Upload it again.`)
+  if ('unusable' in header) throw new UnusableDisk(header.unusable)
+  const size = header.format === 'raw' ? bytes : header.virtualSizeBytes
+  requireDiskSize(size)
+  return size
+}
+
+function noFile(): DriverError {
+  return new DriverError('not_found', 'The first part of the file is not here.')
+}
 
 /** The snapshots of a simulator, each of which is kept as a machine that never runs. */
 export abstract class SimulatedSnapshots extends SimulatedVolumes implements SnapshotDriver {
@@ -23,15 +57,52 @@ export abstract class SimulatedSnapshots extends SimulatedVolumes implements Sna
     return this.#copy(snapshotId, (now) => copied(this.machines.get(serverId), now, copyMs))
   }
 
-  async importImage(imageId: string, { snapshotId }: SnapshotSpec): Promise<SnapshotState> {
+  async receive(imageId: string, at: number, content: AsyncIterable<Buffer>): Promise<void> {
+    this.failIfTold('receive')
+    const id = copyId(imageId)
+    await this.machines.refresh([id])
+    if (at > 0 && !this.machines.find(id)) throw noFile()
+    const { head, ...first } = await firstPart(content)
+    if (at > 0) return
+    const header = await readDiskHeader(
+      async (from, bytes) => head.subarray(from, from + bytes),
+      ENDLESS,
+    ).catch((error: unknown) => {
+      if (error instanceof UnusableDisk) return { unusable: error.message }
+      throw error
+    })
+    await this.machines.change(id, () => fileMachine(imageId, { first, header }))
+  }
+
+  async importImage(imageId: string, source: SnapshotSpec | FileSpec): Promise<ImportState> {
     this.failIfTold('importImage')
-    const id = copyId(snapshotId)
+    if (!isSnapshot(source)) return this.#importFile(imageId, source)
+    const id = copyId(source.snapshotId)
     await this.machines.refresh([id])
     return this.#copy(imageId, (now) => {
       const { copy, ...machine } = this.machines.get(id)
       const readyAt = now + this.options.copyMs
       return { ...machine, copy: { consistency: copy?.consistency ?? 'crash', readyAt } }
     })
+  }
+
+  async #importFile(imageId: string, spec: FileSpec): Promise<ImportState> {
+    const id = copyId(imageId)
+    await this.machines.refresh([id])
+    const received = this.machines.find(id)
+    if (!received) throw noFile()
+    const { file, ...machine } = received
+    if (!file) return this.#copy(imageId, () => received)
+    try {
+      const size = diskSizeIn(file, spec)
+      const copy = { consistency: 'crash' as const, readyAt: this.options.clock.now() + this.options.copyMs }
+      await this.machines.change(id, () => ({ ...machine, diskGb: Math.ceil(size / 2 ** 30), copy }))
+    } catch (error) {
+      if (!(error instanceof UnusableDisk)) throw error
+      await this.removeSnapshot(imageId)
+      return { state: 'failed', code: 'unusable', message: error.message }
+    }
+    return this.#copy(imageId, () => received)
   }
 
   /** @param make makes the copy, unless it is there */

@@ -1,6 +1,7 @@
-import { chmod, chown, open, stat, writeFile } from 'node:fs/promises'
+import { chmod, chown, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { errorCode } from '../../../files.ts'
+import { headerOf, requireDiskSize, UnusableDisk } from '../../disk-header.ts'
 import { imageOwner } from '../host/owner.ts'
 import { qemuImg } from './qemu-img.ts'
 
@@ -22,28 +23,8 @@ export interface Inspection {
   virtualSizeBytes: number
 }
 
-const GIB = 2 ** 30
-const MAX_VIRTUAL_BYTES = 2048 * GIB
-const QCOW2_MAGIC = 0x514649fb
-/** Incompatible qcow2 features that are harmless: lazy refcounts, compression type, extended L2 tables. */
-const HARMLESS_FEATURES = 0b11001n
-const CORRUPT_FEATURE = 0b10n
-const DATA_FILE_FEATURE = 0b100n
-
-/** Magic numbers of files that people mistake for usable disk images. */
-const FOREIGN: readonly [name: string, magic: string, at: number][] = [
-  ['a VMDK disk', 'KDMV', 0],
-  ['a VHDX disk', 'vhdxfile', 0],
-  ['a VHD disk', 'conectix', 0],
-  ['a VDI disk', '\x7f\x10\xda\xbe', 64],
-  ['a QED disk', 'QED\0', 0],
-  ['a LUKS volume', 'LUKS\xba\xbe', 0],
-  ['a gzip file', '\x1f\x8b', 0],
-  ['an xz file', '\xfd7zXZ', 0],
-  ['a zstd file', '\x28\xb5\x2f\xfd', 0],
-  ['a zip file', 'PK\x03\x04', 0],
-  ['an ISO 9660 image', 'CD001', 32769],
-]
+/** The formats of disks that are usable elsewhere, by their names for people. */
+const FOREIGN = { vmdk: 'VMDK', vpc: 'VHD', vhdx: 'VHDX' }
 
 /**
  * Checks an untrusted disk image and refuses one that could read other files of this host or can't be run. The header
@@ -51,61 +32,23 @@ const FOREIGN: readonly [name: string, magic: string, at: number][] = [
  * @throws ImageError with a sentence that describes the fault
  */
 export async function inspectImage(file: string, signal?: AbortSignal): Promise<Inspection> {
-  const head = await readHead(file, 32774)
-  if (head.length >= 72 && head.readUInt32BE(0) === QCOW2_MAGIC) {
-    refuseBadHeader(head)
-    const info = await qemuInfo(file, signal)
-    const check = await examine(file, (name) => ['check', '-q', '-f', 'qcow2', name], 600_000, signal)
-    // Exit code 3 means leaked clusters, which waste space and are harmless.
-    if (check.code !== 0 && check.code !== 3) {
-      throw new ImageError('The image is damaged: qemu-img check found errors.', check.output)
-    }
-    return { format: 'qcow2', virtualSizeBytes: checkSize(info) }
-  }
-  for (const [name, magic, at] of FOREIGN) {
-    if (head.toString('latin1', at, at + magic.length) === magic) {
-      throw new ImageError(`The image is ${name}. Only qcow2 and raw disk images can be used.`)
-    }
-  }
-  if (head.length < 512 || head.readUInt16BE(510) !== 0x55aa) {
+  const { format, virtualSizeBytes } = await headerOf(file).catch(asImageError)
+  if (format !== 'qcow2' && format !== 'raw')
     throw new ImageError(
-      'The file is not a disk image: it is neither qcow2 nor a raw disk with a boot sector.',
+      `The image is a ${FOREIGN[format]} disk. Only qcow2 and raw disk images can be used.`,
     )
+  if (format === 'raw') return { format, virtualSizeBytes: checkSize(virtualSizeBytes) }
+  const info = await qemuInfo(file, signal)
+  const check = await examine(file, (name) => ['check', '-q', '-f', 'qcow2', name], 600_000, signal)
+  // Exit code 3 means leaked clusters, which waste space and are harmless.
+  if (check.code !== 0 && check.code !== 3) {
+    throw new ImageError('The image is damaged: qemu-img check found errors.', check.output)
   }
-  return { format: 'raw', virtualSizeBytes: checkSize(await fileSize(file)) }
+  return { format, virtualSizeBytes: checkSize(info) }
 }
 
-function refuseBadHeader(head: Buffer): void {
-  const version = head.readUInt32BE(4)
-  if (version !== 2 && version !== 3)
-    throw new ImageError(`The image is qcow2 of an unknown version (${version}).`)
-  if (head.readBigUInt64BE(8) !== 0n) {
-    throw new ImageError('The image refers to a backing file. Flatten it first (qemu-img convert).')
-  }
-  if (head.readUInt32BE(32) !== 0)
-    throw new ImageError('The image is encrypted. Only plain images can be used.')
-  const snapshots = head.readUInt32BE(60)
-  if (snapshots > 0)
-    throw new ImageError(`The image has ${snapshots} snapshots. Flatten it first (qemu-img convert).`)
-  if (version === 2) return
-  const features = head.readBigUInt64BE(72)
-  if (features & DATA_FILE_FEATURE || hasDataFileName(head)) {
-    throw new ImageError('The image keeps its data in another file. Flatten it first (qemu-img convert).')
-  }
-  if (features & CORRUPT_FEATURE) throw new ImageError('The image is marked as damaged.')
-  if (features & ~HARMLESS_FEATURES) throw new ImageError('The image uses unknown qcow2 features.')
-}
-
-/** Searches the header extensions, which follow the header, for the name of an external data file. */
-function hasDataFileName(head: Buffer): boolean {
-  let at = head.readUInt32BE(100)
-  while (at + 8 <= head.length) {
-    const type = head.readUInt32BE(at)
-    if (type === 0) return false
-    if (type === 0x44415441) return true
-    at += 8 + Math.ceil(head.readUInt32BE(at + 4) / 8) * 8
-  }
-  return false
+function asImageError(error: unknown): never {
+  throw error instanceof UnusableDisk ? new ImageError(error.message) : error
 }
 
 async function qemuInfo(file: string, signal?: AbortSignal): Promise<number> {
@@ -127,18 +70,17 @@ async function qemuInfo(file: string, signal?: AbortSignal): Promise<number> {
 }
 
 function checkSize(bytes: number): number {
-  if (!(bytes > 0)) throw new ImageError('The image is empty.')
-  if (!(bytes <= MAX_VIRTUAL_BYTES)) {
-    throw new ImageError(
-      `The image's disk is ${toGb(bytes)} GB, more than the ${toGb(MAX_VIRTUAL_BYTES)} GB allowed.`,
-    )
+  try {
+    requireDiskSize(bytes)
+  } catch (error) {
+    asImageError(error)
   }
   return bytes
 }
 
 /** Converts bytes to gigabytes (2^30 bytes), rounded up: the least disk size that a plan must have. */
 export function toGb(bytes: number): number {
-  return Math.ceil(bytes / GIB)
+  return Math.ceil(bytes / 2 ** 30)
 }
 
 /** Converts a raw disk to a compressed qcow2, in a folder below that of the raw one. */
@@ -163,17 +105,6 @@ export async function convertRaw(file: string, to: string, signal?: AbortSignal)
 async function grant(place: string, right: number): Promise<void> {
   const { mode } = await stat(place)
   if ((mode & right) !== right) await chmod(place, (mode & 0o777) | right)
-}
-
-async function readHead(file: string, bytes: number): Promise<Buffer> {
-  await using handle = await open(file)
-  const { buffer, bytesRead } = await handle.read(Buffer.alloc(bytes), 0, bytes, 0)
-  return buffer.subarray(0, bytesRead)
-}
-
-async function fileSize(file: string): Promise<number> {
-  await using handle = await open(file)
-  return (await handle.stat()).size
 }
 
 /**

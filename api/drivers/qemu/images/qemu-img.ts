@@ -10,6 +10,8 @@ export interface QemuImgOptions {
   cwd?: string
   /** The size beyond which it may not write a file. */
   fileBytes?: number
+  /** True: it has no network. The service must be able to build walls. */
+  isAlone?: boolean
   /** True: it gets the processor and the disk that nobody else wants. */
   isNice?: boolean
 }
@@ -27,26 +29,24 @@ const OUTPUT_BYTES = 2 ** 20
  */
 export async function qemuImg(
   args: readonly string[],
-  { timeoutMs, owner, signal, cwd, fileBytes, isNice = false }: QemuImgOptions,
+  { timeoutMs, owner, signal, cwd, fileBytes, isAlone, isNice = false }: QemuImgOptions,
 ): Promise<string> {
   const user = owner ? ['--reuid', String(owner.uid), '--regid', String(owner.gid), '--clear-groups'] : []
   const limits = [`--as=${MEMORY_BYTES}`, `--cpu=${Math.ceil(timeoutMs / 1000)}`, '--core=0']
   if (fileBytes !== undefined) limits.push(`--fsize=${fileBytes}`)
   const niceness = isNice ? ['nice', '-n', '19'] : []
   const command = ['prlimit', ...limits, ...niceness, 'qemu-img', ...args]
-  const running = promisify(execFile)(
-    'setpriv',
-    ['--pdeathsig', 'KILL', '--no-new-privs', ...user, ...command],
-    {
-      timeout: timeoutMs,
-      killSignal: 'SIGKILL',
-      // It needs no more of our environment, which holds secrets.
-      env: { PATH: process.env.PATH ?? '/usr/bin:/bin', LC_ALL: 'C' },
-      maxBuffer: OUTPUT_BYTES,
-      ...(signal && { signal }),
-      ...(cwd !== undefined && { cwd }),
-    },
-  )
+  const confined = ['setpriv', '--pdeathsig', 'KILL', '--no-new-privs', ...user, ...command]
+  const [program = '', ...rest] = [...(isAlone ? withoutNetwork() : []), ...confined]
+  const running = promisify(execFile)(program, rest, {
+    timeout: timeoutMs,
+    killSignal: 'SIGKILL',
+    // It needs no more of our environment, which holds secrets.
+    env: { PATH: process.env.PATH ?? '/usr/bin:/bin', LC_ALL: 'C' },
+    maxBuffer: OUTPUT_BYTES,
+    ...(signal && { signal }),
+    ...(cwd !== undefined && { cwd }),
+  })
   const { child } = running
   const ended = new Promise((resolve) => child.once('close', resolve))
   try {
@@ -56,4 +56,9 @@ export async function qemuImg(
     if (child.pid !== undefined) await ended
     throw error
   }
+}
+
+/** The command that runs another one in a network of its own. In a user namespace without a mapping, files stay its. */
+function withoutNetwork(): string[] {
+  return ['unshare', '--net', ...(process.getuid?.() === 0 ? [] : ['--user']), '--']
 }
