@@ -57,6 +57,7 @@ import * as serverSuspensions from './migrations/0047-server-suspensions.ts'
 import * as images from './migrations/0048-images.ts'
 import * as backups from './migrations/0049-backups.ts'
 import * as rescue from './migrations/0050-rescue.ts'
+import * as eventOrder from './migrations/0051-event-order.ts'
 import { PostgresConnection, Unchanged, Unreachable } from './postgres-connection.ts'
 import type { Schema } from './schema.ts'
 
@@ -119,6 +120,7 @@ export const migrations: Record<string, Migration> = {
   '0048-images': images,
   '0049-backups': backups,
   '0050-rescue': rescue,
+  '0051-event-order': eventOrder,
 }
 
 /**

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Database, Queries } from '../database/database.ts'
+import { type Database, isSqlite, type Queries } from '../database/database.ts'
 import { deleteFound } from '../database/deletion.ts'
 import { countOf, type Page } from '../database/page.ts'
 import { BEGINNING, type EventType, type NumberedEvent } from './types.ts'
@@ -19,6 +19,8 @@ export async function numberEvents(
 ): Promise<NumberedEvent[]> {
   // There is almost never anything to do, and finding that out needs no lock.
   if (!(await hasUnnumbered(db))) return []
+  // Ids are in the order of clocks, which differ and are set back. Changes of one subject are written in their order.
+  const order = isSqlite(db) ? sql`rowid` : sql`recorded, event_id`
   return db.transaction().execute(async (tx) => {
     const { position: last } = await tx
       .selectFrom('event_relay')
@@ -27,8 +29,8 @@ export async function numberEvents(
       .executeTakeFirstOrThrow()
     const { rows } = await sql<NumberedEvent>`
       UPDATE events SET position = CAST(${last} AS bigint) + numbered.rank
-      FROM (SELECT event_id AS id, row_number() OVER (ORDER BY event_id) AS rank FROM events
-        WHERE position IS NULL ORDER BY event_id LIMIT ${BATCH}) AS numbered
+      FROM (SELECT event_id AS id, row_number() OVER (ORDER BY ${order}) AS rank FROM events
+        WHERE position IS NULL ORDER BY ${order} LIMIT ${BATCH}) AS numbered
       WHERE event_id = numbered.id RETURNING event_id, account_id, type, data, created_at, position`.execute(
       tx,
     )

@@ -251,6 +251,17 @@ test('a reader misses nothing of transactions that end in another order than the
   expect([...seen].sort()).toEqual(rows.map((row) => row.event_id).sort())
 })
 
+test('events keep the order of the changes although a clock was set back between them', async () => {
+  const t = await testApp()
+  await t.app.events.relay()
+  // Their ids are in the order of the clock, which is set back an hour after each change.
+  const eventIds = ['3', '2', '1'].map((hour) => `0${hour}a1fb44-5997-73df-a23c-ea72e7720849`)
+  for (const eventId of eventIds)
+    await record(t.db, [{ eventId, accountId: t.accountId, type: 'balance.low', data: {}, at: 0 }])
+  await t.app.events.relay()
+  expect(ids((await t.call('GET', '/events')).body).slice(-3)).toEqual(eventIds)
+})
+
 test('events from while the clock was ahead do not keep others from being forgotten', async () => {
   const t = await testApp()
   const day = 24 * 3600_000
