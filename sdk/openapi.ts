@@ -1039,7 +1039,7 @@ export interface NotSupportedProblem {
   /** Stable code for programs */
   code: 'not_supported'
   /** A feature of a zone: `public_ipv4` and `public_ipv6`, public addresses of servers; `published_ports`, ports of the host that lead to a server; `private_networks`, networks between servers; `firewalls`, rules for connections; `console`, a serial console; `snapshots`, copies of disks; `backups`, one of them every day; `images`, images of your own; `reset_password`, a new password for a running server; `rescue`, a rescue system beside the disk; `volumes`, disks that can be moved between servers */
-  feature: 'public_ipv4' | 'public_ipv6' | 'published_ports' | 'private_networks' | 'firewalls' | 'console' | 'snapshots' | 'backups' | 'images' | 'reset_password' | 'volumes' | 'rescue'
+  feature: 'public_ipv4' | 'public_ipv6' | 'published_ports' | 'private_networks' | 'firewalls' | 'console' | 'snapshots' | 'backups' | 'images' | 'reset_password' | 'volumes' | 'rescue' | 'live_resize'
 }
 
 export interface OpenInvitation {
@@ -1590,7 +1590,7 @@ export interface Problem {
   /** Zones that have a free address now */
   alternatives?: Array<string> | undefined
   /** A feature of a zone: `public_ipv4` and `public_ipv6`, public addresses of servers; `published_ports`, ports of the host that lead to a server; `private_networks`, networks between servers; `firewalls`, rules for connections; `console`, a serial console; `snapshots`, copies of disks; `backups`, one of them every day; `images`, images of your own; `reset_password`, a new password for a running server; `rescue`, a rescue system beside the disk; `volumes`, disks that can be moved between servers */
-  feature?: 'public_ipv4' | 'public_ipv6' | 'published_ports' | 'private_networks' | 'firewalls' | 'console' | 'snapshots' | 'backups' | 'images' | 'reset_password' | 'volumes' | 'rescue' | undefined
+  feature?: 'public_ipv4' | 'public_ipv6' | 'published_ports' | 'private_networks' | 'firewalls' | 'console' | 'snapshots' | 'backups' | 'images' | 'reset_password' | 'volumes' | 'rescue' | 'live_resize' | undefined
 }
 
 export interface Project {
@@ -2440,8 +2440,8 @@ export interface ServerDetails {
     /** Cost of the bytes sent beyond that so far, in rubles, in rubles with two decimals */
     excess_rub: string
   }
-  /** Actions that its status allows now; `update` changes the name and similar fields, `resize` the plan */
-  allowed_actions: Array<'start' | 'stop' | 'reboot' | 'console' | 'update' | 'resize' | 'rebuild' | 'reset_password' | 'restore' | 'rescue' | 'unrescue' | 'snapshot' | 'delete'>
+  /** Actions that its status allows now; `update` changes the name and similar fields, `resize` the plan, `grow_disk` only `disk_gb` */
+  allowed_actions: Array<'start' | 'stop' | 'reboot' | 'console' | 'update' | 'resize' | 'grow_disk' | 'rebuild' | 'reset_password' | 'restore' | 'rescue' | 'unrescue' | 'snapshot' | 'delete'>
 }
 
 export interface ServerList {
@@ -3192,7 +3192,7 @@ export interface Zone {
   /** Kind of its servers: a `container` shares the kernel of its host, a `virtual_machine` has its own */
   server_type: 'virtual_machine' | 'container'
   /** Features of its servers; using any other returns 409 `not_supported` */
-  features: Array<'public_ipv4' | 'public_ipv6' | 'published_ports' | 'private_networks' | 'firewalls' | 'console' | 'snapshots' | 'backups' | 'images' | 'reset_password' | 'volumes' | 'rescue'>
+  features: Array<'public_ipv4' | 'public_ipv6' | 'published_ports' | 'private_networks' | 'firewalls' | 'console' | 'snapshots' | 'backups' | 'images' | 'reset_password' | 'volumes' | 'rescue' | 'live_resize'>
   /** Price of a GB of a volume per month of 730 hours; null if the zone has no volumes */
   volume_gb_month_rub: string | null
   /** Whether a server can be created here now */
@@ -3841,7 +3841,7 @@ export interface Routes {
     }
     reply: Server
   }
-  /** Update a server, or resize it while it is stopped */
+  /** Update a server, or resize it */
   'PATCH /servers/{server_id}': {
     path: {
       /** Id of the server, a UUID */

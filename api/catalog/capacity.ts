@@ -108,11 +108,17 @@ export class Capacity {
     }
   }
 
+  /** True if a place has a feature, by what its host last reported. */
+  supports({ pool, zone_slug }: Omit<Place, 'cpu_type'>, feature: Feature): boolean {
+    return featuresOf(this.#able.get(pool), findZone(this.#catalog, zone_slug)).includes(feature)
+  }
+
   /** @throws ApiError not_supported */
-  async require({ pool, zone_slug }: Omit<Place, 'cpu_type'>, feature: Feature): Promise<void> {
+  async require(place: Omit<Place, 'cpu_type'>, feature: Feature): Promise<void> {
     await this.#look()
+    if (this.supports(place, feature)) return
+    const { pool, zone_slug } = place
     const features = featuresOf(this.#able.get(pool), findZone(this.#catalog, zone_slug))
-    if (features.includes(feature)) return
     const detail = `The zone ${zone_slug} does not support ${feature}, but only ${features.join(', ') || 'plain servers'}.`
     throw new ApiError(catalogProblems.not_supported, detail, { feature })
   }

@@ -57,6 +57,7 @@ const requests: [title: string, action: Action, accepted: string, force?: boolea
   ['console', 'console', '201'],
   ['PATCH, metadata', 'update', '200'],
   ['PATCH, plan', 'resize', '202'],
+  ['PATCH, only `disk_gb`', 'grow_disk', '202'],
   ['rebuild', 'rebuild', '202'],
   ['reset password', 'reset_password', '202'],
   ['restore', 'restore', '202'],

@@ -26,6 +26,7 @@ export const features = [
   'reset_password',
   'volumes',
   'rescue',
+  'live_resize',
 ] as const
 export type Feature = (typeof features)[number]
 
@@ -233,6 +234,12 @@ export interface Driver extends VolumeDriver, SnapshotDriver {
   define(spec: MachineSpec): Promise<void>
 
   /**
+   * Grows the disk of a machine that is on, and tells the guest's agent, if one runs, to grow its root file system.
+   * @throws DriverError not_found (it is off), unavailable, unsupported
+   */
+  growDisk(serverId: string, diskGb: number): Promise<void>
+
+  /**
    * Decides what a machine that is off boots from its next start on: a rescue system, or its own disk (null).
    * @throws DriverError not_found, start_failed (it is on), image_not_ready, disk_full, unsupported
    */
@@ -337,17 +344,21 @@ export class DriverError extends Error {
   }
 }
 
-/** A driver without volumes. */
-export abstract class WithoutVolumes implements VolumeDriver {
-  volume = refuseVolumes
-  attachVolume = refuseVolumes
+/** A driver without volumes, whose disks only grow while they are off. */
+export abstract class WithoutVolumes implements VolumeDriver, Pick<Driver, 'growDisk'> {
+  growDisk = refuseDisks
+  volume = refuseDisks
+  attachVolume = refuseDisks
   async detachVolume(): Promise<void> {}
   async removeVolume(): Promise<void> {}
   listVolumes = async (): Promise<Map<string, string | null>> => new Map()
 }
 
-const refuseVolumes = async (): Promise<never> => {
-  throw new DriverError('unsupported', 'This driver has no volumes.')
+const refuseDisks = async (): Promise<never> => {
+  throw new DriverError(
+    'unsupported',
+    'This driver has neither volumes nor disks that grow while they are used.',
+  )
 }
 
 /**

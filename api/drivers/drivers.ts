@@ -67,6 +67,7 @@ export class ClosedDriver implements Driver {
   readonly host = this.#refuse
   readonly image = this.#refuse
   readonly define = this.#refuse
+  readonly growDisk = this.#refuse
   readonly rescue = this.#refuse
   readonly start = this.#refuse
   readonly shutdown = this.#refuse

@@ -67,6 +67,12 @@ export function addedCost(
   return billed_since === null ? priceHour + backup_price_hour : priceHour - price_hour
 }
 
+/** True if a running server grows to this size by its disk alone. */
+export function growsDiskOnly(to: Size, { status, ...from }: ServerTable): boolean {
+  const { cpu, ram_mb, disk_gb } = difference(to, from)
+  return status === 'running' && cpu === 0 && ram_mb === 0 && disk_gb > 0
+}
+
 export function difference(to: Size, from: Size): Size {
   return { cpu: to.cpu - from.cpu, ram_mb: to.ram_mb - from.ram_mb, disk_gb: to.disk_gb - from.disk_gb }
 }

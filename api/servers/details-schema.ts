@@ -143,7 +143,7 @@ export const ServerDetails = Type.Object(
     ),
     allowed_actions: Type.Array(Type.Enum([...actions]), {
       description:
-        'Actions that its status allows now; `update` changes the name and similar fields, `resize` the plan',
+        'Actions that its status allows now; `update` changes the name and similar fields, `resize` the plan, `grow_disk` only `disk_gb`',
       examples: [['stop', 'reboot', 'console', 'update', 'rebuild', 'reset_password', 'delete']],
     }),
   },

@@ -38,6 +38,8 @@ export interface ResizeData {
   plan: Plan
   /** Growth from the old plan to the new one; it is reserved until the operation ends. */
   growth: Size
+  /** True if only the disk grows, while the server runs. */
+  isLive?: boolean
 }
 
 /** Data of a rebuild: columns of the server's row, which change once the old disk is gone. */
@@ -91,7 +93,7 @@ export const plans: {
   start: { first: () => 'image', deadlineMs: 60 * MINUTE },
   stop: { first: ({ force }) => (force ? 'power_off' : 'shutdown'), deadlineMs: 20 * MINUTE },
   reboot: { first: ({ force }) => (force ? 'reset' : 'shutdown'), deadlineMs: 60 * MINUTE },
-  resize: { first: () => 'define', deadlineMs: 10 * MINUTE },
+  resize: { first: ({ isLive }) => (isLive ? 'grow' : 'define'), deadlineMs: 10 * MINUTE },
   rebuild: { first: () => 'prepare', deadlineMs: 90 * MINUTE },
   reset_password: { first: () => 'set', deadlineMs: 5 * MINUTE },
   restore: { first: () => 'prepare', deadlineMs: 90 * MINUTE },

@@ -106,9 +106,9 @@ function objectRoutes(options: ServerRoutesOptions, load: ServerLoader): Route[]
       path,
       scope: 'servers:write',
       tag,
-      summary: 'Update a server, or resize it while it is stopped',
+      summary: 'Update a server, or resize it',
       description:
-        'Name, description, labels, project and delete protection change at once: 200. A change of plan needs a stopped server, and is an operation to wait for: 202; a disk can grow, not shrink, and the new price applies from then on.',
+        'Name, description, labels, project and delete protection change at once: 200. A change of plan is an operation to wait for: 202. It needs a stopped server, or a running one if only the disk grows and its zone has `live_resize`. The agent in the guest then grows partition and file system of `/` (ext4, XFS, Btrfs); without an agent the next boot does. A disk never shrinks, and the new price applies from then on.',
       params,
       load,
       body: ServerUpdate,

@@ -16,7 +16,7 @@ import type { OperationTable } from '../operations/tables.ts'
 import { billServer } from './backup-pricing.ts'
 import { begin, endCopy, type Started } from './begin.ts'
 import { bootTime } from './billing-start.ts'
-import { addedCost, difference, resizePlan, updateMetadata } from './changes.ts'
+import { addedCost, difference, growsDiskOnly, resizePlan, updateMetadata } from './changes.ts'
 import { requireCover } from './commitment.ts'
 import { beginDelete } from './deletion.ts'
 import { guard, requireUnprotected } from './guard.ts'
@@ -102,6 +102,7 @@ export class Servers {
     const { plan_type, preset_id, preset, cpu, ram_mb, disk_gb, ...metadata } = request
     const isResize = [plan_type, preset_id, preset, cpu, ram_mb, disk_gb].some((value) => value !== undefined)
     if (isResize) await capacity.refresh()
+    const canGrow = isResize && capacity.supports(before, 'live_resize')
     if (metadata.backups_enabled) await capacity.require(before, 'backups')
     const result = await capacity.reserving(db, async (tx, reserve) => {
       const server = await this.#lock(tx, before.server_id)
@@ -110,7 +111,8 @@ export class Servers {
       const now = clock.now()
       const plan = isResize ? resizePlan(this.#options.catalog, server, request, now) : null
       await guard(tx, server, 'update')
-      if (plan) await guard(tx, server, 'resize')
+      const isLive = plan !== null && canGrow && growsDiskOnly(plan.size, server)
+      if (plan) await guard(tx, server, isLive ? 'grow_disk' : 'resize')
       const changed = await updateMetadata(this.#options, tx, server, metadata)
       if (!plan) return { server: changed, operation: null }
       const growth = difference(plan.size, server)
@@ -118,7 +120,9 @@ export class Servers {
       const added = addedCost(server, plan.priceHour)
       if (added > 0) await requireCover(tx, actor.accountId, added)
       reserve(server, growth)
-      return begin(tx, changed, 'resize', { plan, growth }, { now })
+      // The reason stays, because a larger disk changes nothing about how a running guest boots.
+      const change = isLive ? { status_reason: changed.status_reason } : {}
+      return begin(tx, changed, 'resize', { plan, growth, isLive }, { now, change })
     })
     if (result.operation) engine.wake()
     if (request.labels !== undefined) this.#options.changed([before.server_id])

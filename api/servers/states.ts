@@ -3,7 +3,7 @@ import type { ServerStatus, ServerTable } from './tables.ts'
 
 export type { ServerStatus }
 
-/** The actions on a server. `update` changes metadata, `resize` the configuration. */
+/** The actions on a server. `update` changes metadata, `resize` the configuration, `grow_disk` only its disk. */
 export const actions = [
   'start',
   'stop',
@@ -11,6 +11,7 @@ export const actions = [
   'console',
   'update',
   'resize',
+  'grow_disk',
   'rebuild',
   'reset_password',
   'restore',
@@ -84,6 +85,7 @@ export const poweredStatuses = [
   'starting',
   'stopping',
   'rebooting',
+  'resizing',
   'rebuilding',
   'resetting_password',
   'restoring',
@@ -98,6 +100,7 @@ export const allowedIn = {
   reboot: ['running', 'error'],
   console: poweredStatuses,
   resize: ['stopped'],
+  grow_disk: ['running', 'stopped'],
   rebuild: ['running', 'stopped', 'error'],
   reset_password: ['running'],
   restore: ['running', 'stopped', 'error'],

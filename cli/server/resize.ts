@@ -21,7 +21,7 @@ interface ResizeOptions extends WaitOptions {
 export function resizeCommand(): Command {
   return addWaitOptions(
     new Command('resize')
-      .description('resize a stopped server; disks can only grow')
+      .description('resize a stopped server, or grow the disk of a running one')
       .argument('<server>', 'name or id')
       .option('--preset <preset>', 'size on offer; or set any of --cpu, --ram-mb and --disk-gb')
       .option('--cpu <cores>', 'number of CPU cores', wholeNumber)

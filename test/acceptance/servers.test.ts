@@ -216,7 +216,9 @@ describe.concurrent('servers, each in its own state, at the same time', () => {
       network: { hostname: 'card', mac: expect.stringMatching(/^([0-9a-f]{2}:){5}[0-9a-f]{2}$/) },
       ssh: { auth_methods: ['password'], keys: [], is_ready: false, password: expect.any(String) },
       billing: { month_to_date_rub: expect.stringMatching(/^0\.0\d$/), billed_since: expect.any(String) },
-      allowed_actions: ['start', 'update', 'resize', 'rebuild', 'restore', 'rescue', 'snapshot', 'delete'],
+      allowed_actions: [
+        ...['start', 'update', 'resize', 'grow_disk', 'rebuild', 'restore', 'rescue', 'snapshot', 'delete'],
+      ],
     })
     expect(body.ssh.command).toBe(`ssh -p ${body.ssh.port} ${body.ssh.username}@${body.ssh.host}`)
     const { host, port, username } = body.ssh

@@ -69,8 +69,8 @@ async function created(t: TestContext): Promise<Reply['body']> {
   expect(body).toMatchObject({
     billing: { billed_since: expect.any(String), is_billed_when_stopped: true },
     allowed_actions: [
-      ...['stop', 'reboot', 'console', 'update', 'rebuild', 'reset_password', 'restore', 'rescue'],
-      ...['snapshot', 'delete'],
+      ...['stop', 'reboot', 'console', 'update', 'grow_disk', 'rebuild', 'reset_password', 'restore'],
+      ...['rescue', 'snapshot', 'delete'],
     ],
     ssh: {
       is_ready: true,

@@ -114,11 +114,11 @@ export class Client {
   /** Counts which action meets which status. */
   #countPair(method: Method, path: string, body: unknown): void {
     const { statusOf, sometimes } = this.#world
-    const sent = (body ?? {}) as { server_id?: string; cpu?: number } // acts send objects
+    const sent = (body ?? {}) as { server_id?: string; cpu?: number; disk_gb?: number } // acts send objects
     const [, id = sent.server_id ?? '', verb] = /^\/servers\/([^/?]+)\/?(\w*)/.exec(path) ?? []
     const status = statusOf(id)
     if (status === undefined) return
-    const changed = 'cpu' in sent ? 'resize' : 'update'
+    const changed = 'cpu' in sent ? 'resize' : 'disk_gb' in sent ? 'grow_disk' : 'update'
     const byMethod = {
       GET: '',
       POST: path === '/snapshots' ? 'snapshot' : verb,

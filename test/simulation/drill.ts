@@ -8,6 +8,7 @@ const drills: Partial<Record<ActName, readonly ActName[]>> = {
   stop: ['order'],
   reboot: ['order'],
   resize: ['order', 'stop'],
+  grow_disk: ['order'],
   rebuild: ['order'],
   reset_password: ['order'],
   snapshot: ['order'],

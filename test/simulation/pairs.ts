@@ -9,7 +9,7 @@ export const steps: Readonly<Record<string, readonly string[]>> = {
   start: boot,
   stop: off,
   reboot: ['reset', ...off, ...boot],
-  resize: ['define'],
+  resize: ['define', 'grow'],
   rebuild: anew,
   restore: anew,
   snapshot: ['copy'],

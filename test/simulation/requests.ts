@@ -145,6 +145,7 @@ export const acts = {
   ),
   reset_password: about('servers', (id) => `/servers/${id}/reset_password`),
   resize: patching('servers', ({ chance }) => size(chance)),
+  grow_disk: patching('servers', ({ chance }) => ({ disk_gb: chance.between(5, 60) })),
   describe: patching('servers', ({ chance }) => ({
     labels: { env: chance.pick(['prod', 'test']) ?? '' },
     delete_protection: chance.is(0.1),

@@ -65,8 +65,15 @@ async function monitorOf(process: MachineProcess): Promise<Qmp | null> {
   return null
 }
 
-/** Lets a running QEMU write files of the sizes of its disks. */
-export async function raiseLimit({ id, record, known }: MachineProcess, context: Context): Promise<void> {
+/**
+ * Lets a running QEMU write files of the sizes of its disks.
+ * @param record (default: the machine's present record)
+ */
+export async function raiseLimit(
+  { id, known, record: present }: MachineProcess,
+  context: Context,
+  record = present,
+): Promise<void> {
   if (record && known && raisesLimits())
     await limitFiles(known.pid, fileBytes(record, await context.volumes.of(id)))
 }

@@ -16,9 +16,6 @@ import {
   type ServerNetwork,
   SSH_PORT,
 } from '../driver.ts'
-import { addressScript, hasAddress } from '../guest/card-address.ts'
-import { hashPassword } from '../guest/crypt.ts'
-import { askAgent } from './agent.ts'
 import { defineFiles, defineRescue } from './define.ts'
 import { diskFailure } from './disk.ts'
 import { type CopyOfDisk, type CopyStep, copyDisk, type OffDisk, offDisk } from './disk-copy.ts'
@@ -29,6 +26,7 @@ import { type Context, isRouted, olderLogs, startFailure } from './launch.ts'
 import type { MachineFiles, MachineRecord } from './layout.ts'
 import { cancelCopies, dropDraft } from './live-copy.ts'
 import { boundLog } from './logs.ts'
+import { growDiskOf, setAddressIn, setPasswordIn } from './machine-guest.ts'
 import { MachineProcess } from './machine-process.ts'
 import { attachTo, detachFrom, growIn } from './machine-volumes.ts'
 import { isCardDriven, measureMachine } from './measure.ts'
@@ -210,30 +208,18 @@ export class Machine {
   }
 
   /** @throws DriverError see Driver.setPassword */
-  setPassword({ username, password }: GuestLogin): Promise<void> {
-    return this.#exclusive(async () => {
-      const hash = Buffer.from(hashPassword(password)).toString('base64')
-      await this.#ask('guest-set-user-password', { username, password: hash, crypted: true })
-    })
+  setPassword(login: GuestLogin): Promise<void> {
+    return this.#exclusive(() => setPasswordIn(this.#process, login))
   }
 
   /** @throws DriverError see Driver.setAddress */
   setAddress(card: PrivateCard): Promise<void> {
-    return this.#exclusive(async () => {
-      if (hasAddress(await this.#ask('guest-network-get-interfaces'), card)) return
-      await this.#ask('guest-exec', { path: '/bin/sh', arg: ['-c', addressScript(card)] })
-      throw new DriverError('unavailable', 'The guest sets the address; the next call tells whether it did')
-    })
+    return this.#exclusive(() => setAddressIn(this.#process, card))
   }
 
-  /** Runs a command of the agent in a running guest. */
-  async #ask(command: string, args?: Record<string, unknown>): Promise<unknown> {
-    const seen = await this.#process.look()
-    if (seen.power === 'hung') throw new DriverError('unavailable', 'The machine does not respond')
-    const run = this.#process.run
-    if (seen.power !== 'on' || seen.status === 'shutdown' || !run)
-      throw new DriverError('not_found', 'The machine is off')
-    return askAgent(run.sockets, command, args)
+  /** @throws DriverError see Driver.growDisk */
+  growDisk(sizeGb: number): Promise<void> {
+    return this.#exclusive(() => growDiskOf(this.#process, this.#context, sizeGb))
   }
 
   /** @throws DriverError unsupported, unavailable */

@@ -62,7 +62,7 @@ const isGuarded = async () =>
 
 const hasPasst = !spawnSync('passt', ['--version']).error
 
-test('a customer logs in, and what was written stays through a bigger plan', async () => {
+test('a customer logs in, the disk grows while it is used, and what was written stays through a bigger plan', async () => {
   const id = 'life'
   await world.make(id, { cpuType: 'intel' })
   expect(await world.driver.start(id)).toBe('started')
@@ -71,6 +71,10 @@ test('a customer logs in, and what was written stays through a bigger plan', asy
     /^host-life\nann\nvendor_id\s*: GenuineIntel$/,
   )
   expect(readFileSync(join(world.dataDir, 'vms', id, 'log/serial.log'), 'utf8')).toContain('login:')
+
+  await world.until('its agent runs', async () => /qemu-ga/.test(await world.ssh(id, 'ps')))
+  await world.driver.growDisk(id, 2)
+  await world.until('the file system is larger', async () => (await sizeOfRoot(id)) > 1850)
 
   const guarded = await isGuarded()
   if (hasPasst || guarded)
@@ -93,15 +97,12 @@ test('a customer logs in, and what was written stays through a bigger plan', asy
   await world.make(id, { diskGb: 3, ramMb: 256, cpuType: 'amd' })
   expect(await world.driver.start(id)).toBe('started')
   await world.untilReady(id)
-  const [vendor, file, disk, memory] = (
-    await world.ssh(
-      id,
-      'grep -m1 vendor_id /proc/cpuinfo; cat file; df -m / | tail -1; grep MemTotal /proc/meminfo',
-    )
+  const [vendor, file, memory] = (
+    await world.ssh(id, 'grep -m1 vendor_id /proc/cpuinfo; cat file; grep MemTotal /proc/meminfo')
   ).split('\n')
   expect(vendor).toContain('AuthenticAMD')
   expect(file).toBe('precious')
-  expect(Number(disk?.trim().split(/ +/)[1])).toBeGreaterThan(2800)
+  expect(await sizeOfRoot(id)).toBeGreaterThan(2800)
   expect(Number(memory?.split(/ +/)[1])).toBeGreaterThan(200_000)
   // The guest's gateway stands for this host's loopback; the warning about it is true.
   expect(await heard(id, own(id).gateway, onLoopback)).toBe((await isGuarded()) ? '' : 'hello from the host')
@@ -117,6 +118,11 @@ test('a customer logs in, and what was written stays through a bigger plan', asy
   expect(await world.leftovers(id)).toEqual([])
   await world.restart()
 })
+
+/** The size of the guest's root file system in MiB. */
+async function sizeOfRoot(id: string): Promise<number> {
+  return Number((await world.ssh(id, 'df -m / | tail -1')).trim().split(/ +/)[1])
+}
 
 function ownAddresses(): string[] {
   return Object.values(networkInterfaces()).flatMap((list) =>

@@ -7,13 +7,11 @@ import type { Console } from '../console.ts'
 import {
   type Driver,
   DriverError,
-  type GuestLogin,
   type HostFacts,
   type MachineSpec,
   type MachineState,
   type Measurement,
   type PortRange,
-  type PrivateCard,
   type PublicPools,
   type RescueSpec,
   type ServerNetwork,
@@ -27,6 +25,7 @@ import { hostCapacity } from './capacity.ts'
 import { SerialConsoles } from './console.ts'
 import { readyImage, requireSupported } from './define.ts'
 import { examine } from './examine.ts'
+import { QemuGuests } from './guests.ts'
 import { Hints } from './hints.ts'
 import { type Accel, type AccelChoice, offeredCpuTypes } from './host/accel.ts'
 import { Cgroups } from './host/cgroup.ts'
@@ -40,7 +39,6 @@ import type { NetworkKind } from './passt.ts'
 import { runningCards } from './running.ts'
 import { Snapshots } from './snapshots.ts'
 import { VolumeShelf } from './volume-shelf.ts'
-import { QemuVolumes } from './volumes.ts'
 
 export interface QemuOptions {
   dataDir: string
@@ -116,7 +114,7 @@ interface Settings extends Omit<Context, 'changed' | 'kernelRuns'> {
 }
 
 /** Runs each machine as a QEMU process on this host. Create it with openQemu. */
-export class QemuDriver extends QemuVolumes implements Driver {
+export class QemuDriver extends QemuGuests implements Driver {
   readonly #settings: Settings
   readonly #context: Context
   readonly #readiness: Readiness
@@ -317,14 +315,6 @@ export class QemuDriver extends QemuVolumes implements Driver {
         .catch((error: unknown) => void failures.push(error)),
     )
     if (failures.length > 0) throw failures[0]
-  }
-
-  setPassword(serverId: string, login: GuestLogin): Promise<void> {
-    return this.machine(serverId).setPassword(login)
-  }
-
-  setAddress(serverId: string, card: PrivateCard): Promise<void> {
-    return this.machine(serverId).setAddress(card)
   }
 
   openConsole(serverId: string, seen?: Buffer): Promise<Console> {

@@ -19,6 +19,7 @@ export type Method =
   | 'image'
   | 'define'
   | 'rescue'
+  | 'growDisk'
   | 'start'
   | 'shutdown'
   | 'reset'
@@ -192,6 +193,12 @@ export function machinesIn(shared: SharedStore): MachineStore {
 function parsed(text: string): Machine {
   const machine: Machine = JSON.parse(text)
   return machine
+}
+
+/** Grows the disk of a machine that is on. @throws DriverError not_found */
+export function withDisk(machine: Machine, diskGb: number): Machine {
+  if (!machine.isOn) throw new DriverError('not_found', 'The machine is off.')
+  return { ...machine, diskGb: Math.max(machine.diskGb, diskGb) }
 }
 
 /** Sets the password of the guest's login user. @throws DriverError see Driver.setPassword */

@@ -27,6 +27,7 @@ import {
   requireOff,
   stateOf,
   withAddress,
+  withDisk,
   withPassword,
   withRescue,
 } from './machine.ts'
@@ -123,6 +124,11 @@ export class Simulator extends SimulatedSnapshots implements Driver {
   async rescue(serverId: string, rescue: RescueSpec | null): Promise<void> {
     this.failIfTold('rescue')
     await this.machines.change(serverId, (machine) => withRescue(machine, rescue))
+  }
+
+  async growDisk(serverId: string, diskGb: number): Promise<void> {
+    this.failIfTold('growDisk')
+    await this.machines.change(serverId, (machine) => withDisk(known(machine), diskGb))
   }
 
   async start(serverId: string): Promise<'started' | 'queued'> {

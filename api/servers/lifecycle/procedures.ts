@@ -75,7 +75,7 @@ export function serverProcedures(options: ProcedureOptions): Record<ServerOperat
       read,
     }),
     resize: runner<ServerOperations['resize'], ServerTable>({
-      steps: { define: resizeStep(options) },
+      steps: { define: resizeStep(options), ...patient({ grow: growStep(options) }, options) },
       read,
       conclude: resizeConcluder(options),
     }),
@@ -204,25 +204,42 @@ function resizeStep(options: ProcedureOptions): Step<ResizeData, ServerTable> {
   }
 }
 
+/** Grows the disk of a running server. One that turned off meanwhile is resized like others that are off. */
+function growStep({ drivers }: ProcedureOptions): Step<ResizeData, ServerTable> {
+  return async ({ data }, _signal, { pool, server_id }) => {
+    try {
+      await drivers.at(pool).growDisk(server_id, data.plan.size.disk_gb)
+      return done()
+    } catch (error) {
+      if (error instanceof DriverError && error.code === 'not_found') return next('define', 50)
+      throw error
+    }
+  }
+}
+
 function resizeConcluder({
   clock,
   catalog,
 }: ProcedureOptions): Procedure<ResizeData, ServerTable>['conclude'] {
   return async (operation, outcome, { server_id }) => {
-    const { plan, growth } = operation.data
+    const { plan, growth, isLive = false } = operation.data
     const now = clock.now()
-    const rest = { status: 'stopped' as const, updated_at: now }
     const ordered = planColumns(plan)
     return writeToServer(server_id, async (tx, server) => {
+      const off = {
+        status: 'stopped' as const,
+        status_reason: outcome.status === 'failed' ? outcome.code : null,
+      }
+      // The reconciler finds a machine that turned off meanwhile.
+      const rest = { ...(isLive ? { status: 'running' as const } : off), updated_at: now }
       if (outcome.status === 'failed') {
-        await updateServer(tx, server, { ...rest, status_reason: outcome.code })
+        await updateServer(tx, server, rest)
         await release(tx, server, growth, 0)
         return
       }
       const backups = backupPriceIf(catalog, server, plan.priceMonth, operation.created_at)
       await updateServer(tx, server, {
         ...rest,
-        status_reason: null,
         ...ordered,
         ...backups,
         priced_at: operation.created_at,

@@ -30,6 +30,10 @@ export async function walkServers(meter: Meter): Promise<void> {
   await call('POST', `${server}/console`, {})
   const port = await call('POST', `${server}/ports`, { protocol: 'tcp', port: 80 })
   await call('DELETE', `${server}/ports/${port.body.port_id}`)
+  await meter.note('PATCH /servers/{server_id} with a larger disk', () =>
+    t.call('PATCH', server, { disk_gb: 15 }),
+  )
+  await carriedOut(meter, t, 'resize')
   await call('POST', `${server}/reboot`, {})
   await carriedOut(meter, t, 'reboot')
   await call('POST', `${server}/stop`, {})

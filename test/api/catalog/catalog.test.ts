@@ -38,6 +38,7 @@ test('zones, templates and presets are plain lists with ids that outlive a reins
         'reset_password',
         'volumes',
         'rescue',
+        'live_resize',
       ],
       volume_gb_month_rub: '6.00',
       is_available: true,

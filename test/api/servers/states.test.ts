@@ -8,22 +8,22 @@ const MICRO = '9ef5d402-7877-5f38-9a75-eb3232b25976'
 
 /** The contract's table, as it stands there. S: server_state_conflict, L: operation_in_progress, X: rescue_conflict. */
 const TABLE = `
-| Status    | start | stop | stop by force | reboot | console | PATCH metadata | PATCH configuration | rebuild | reset password | snapshot | rescue | unrescue | DELETE |
-| creating  | L     | L    | L             | L      | 201     | 200            | L                   | L       | L              | L        | L      | L        | 202    |
-| starting  | L     | L    | L             | L      | 201     | 200            | L                   | L       | L              | L        | L      | L        | 202    |
-| resizing  | L     | L    | L             | L      | L       | 200            | L                   | L       | L              | L        | L      | L        | 202    |
-| running   | S     | 202  | 202           | 202    | 201     | 200            | S                   | 202     | 202            | 202      | 202    | X        | 202    |
-| stopping  | L     | L    | 202           | L      | 201     | 200            | L                   | L       | L              | L        | L      | L        | 202    |
-| rebooting | L     | L    | 202           | L      | 201     | 200            | L                   | L       | L              | L        | L      | L        | 202    |
-| rebuilding | L     | L    | L             | L      | 201     | 200            | L                   | L       | L              | L        | L      | L        | 202    |
-| restoring | L     | L    | L             | L      | 201     | 200            | L                   | L       | L              | L        | L      | L        | 202    |
-| rescuing | L | L | 202 | L | 201 | 200 | L | L | L | L | L | L | 202 |
-| unrescuing | L | L | 202 | L | 201 | 200 | L | L | L | L | L | L | 202 |
-| resetting_password | L     | L    | L             | L      | 201     | 200            | L                   | L       | L              | L        | L      | L        | 202    |
-| stopped   | 202   | S    | S             | S      | S       | 200            | 202                 | 202     | S              | 202      | 202    | X        | 202    |
-| error     | 202   | 202  | 202           | 202    | S       | 200            | S                   | 202     | S              | S        | 202    | X        | 202    |
-| suspended | 402   | S    | S             | S      | S       | 200            | S                   | S       | S              | S        | S      | S        | 202    |
-| deleting  | L     | L    | L             | L      | L       | L              | L                   | L       | L              | L        | L      | L        | 202    |
+| Status             | start | stop | stop by force | reboot | console | PATCH metadata | PATCH configuration | PATCH disk | rebuild | reset password | snapshot | rescue | unrescue | DELETE |
+| creating           | L     | L    | L             | L      | 201     | 200            | L                   | L          | L       | L              | L        | L      | L        | 202    |
+| starting           | L     | L    | L             | L      | 201     | 200            | L                   | L          | L       | L              | L        | L      | L        | 202    |
+| resizing           | L     | L    | L             | L      | 201     | 200            | L                   | L          | L       | L              | L        | L      | L        | 202    |
+| running            | S     | 202  | 202           | 202    | 201     | 200            | S                   | 202        | 202     | 202            | 202      | 202    | X        | 202    |
+| stopping           | L     | L    | 202           | L      | 201     | 200            | L                   | L          | L       | L              | L        | L      | L        | 202    |
+| rebooting          | L     | L    | 202           | L      | 201     | 200            | L                   | L          | L       | L              | L        | L      | L        | 202    |
+| rebuilding         | L     | L    | L             | L      | 201     | 200            | L                   | L          | L       | L              | L        | L      | L        | 202    |
+| restoring          | L     | L    | L             | L      | 201     | 200            | L                   | L          | L       | L              | L        | L      | L        | 202    |
+| rescuing           | L     | L    | 202           | L      | 201     | 200            | L                   | L          | L       | L              | L        | L      | L        | 202    |
+| unrescuing         | L     | L    | 202           | L      | 201     | 200            | L                   | L          | L       | L              | L        | L      | L        | 202    |
+| resetting_password | L     | L    | L             | L      | 201     | 200            | L                   | L          | L       | L              | L        | L      | L        | 202    |
+| stopped            | 202   | S    | S             | S      | S       | 200            | 202                 | 202        | 202     | S              | 202      | 202    | X        | 202    |
+| error              | 202   | 202  | 202           | 202    | S       | 200            | S                   | S          | 202     | S              | S        | 202    | X        | 202    |
+| suspended          | 402   | S    | S             | S      | S       | 200            | S                   | S          | S       | S              | S        | S      | S        | 202    |
+| deleting           | L     | L    | L             | L      | L       | L              | L                   | L          | L       | L              | L        | L      | L        | 202    |
 `
 
 const ACTIONS: Record<
@@ -37,6 +37,7 @@ const ACTIONS: Record<
   console: ['POST', '/console'],
   'PATCH metadata': ['PATCH', '', { description: 'new' }],
   'PATCH configuration': ['PATCH', '', { cpu: 2 }],
+  'PATCH disk': ['PATCH', '', { disk_gb: 15 }],
   rebuild: ['POST', '/rebuild', { template_id: MICRO }],
   'reset password': ['POST', '/reset_password'],
   snapshot: ['POST', '/snapshots'],
@@ -57,6 +58,7 @@ const ALLOWED: Record<string, string[]> = {
     'starting',
     'stopping',
     'rebooting',
+    'resizing',
     'rebuilding',
     'resetting_password',
     'restoring',
@@ -64,6 +66,7 @@ const ALLOWED: Record<string, string[]> = {
     'unrescuing',
   ],
   'PATCH configuration': ['stopped'],
+  'PATCH disk': ['stopped'],
   rebuild: ['running', 'stopped', 'error'],
   'reset password': ['running'],
   snapshot: ['running', 'stopped'],
@@ -177,6 +180,7 @@ test('the card of a server lists exactly the actions that it takes', async () =>
     console: 'console',
     update: 'PATCH metadata',
     resize: 'PATCH configuration',
+    grow_disk: 'PATCH disk',
     rebuild: 'rebuild',
     reset_password: 'reset password',
     // It is possible whenever a rebuild is.

@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import { DriverError } from '../../../api/drivers/driver.ts'
+import { HOST } from '../../../api/drivers/simulator/host.ts'
 import { testApp } from '../../harness/app.ts'
 import { issues, make, NOBODY } from '../harness/ordering.ts'
 
@@ -159,5 +161,51 @@ test('a growth that a quota or the host can not carry leaves everything as it wa
     cpu: { used: 1 },
     ram_mb: { used: 512 },
     disk_gb: { used: 10 },
+  })
+})
+
+test('the disk of a running server grows while it runs, is paid for, and never twice', async () => {
+  const t = await testApp()
+  const id = await make(t)
+  const show = async () => (await t.call('GET', `/servers/${id}`)).body
+  const before = await show()
+  // The first answer is lost: the step is carried out again.
+  t.driver.failNext('growDisk', new DriverError('unavailable', 'no answer'))
+  expect(await t.call('PATCH', `/servers/${id}`, { disk_gb: 15 })).toMatchObject({
+    status: 202,
+    body: { status: 'resizing', started_at: before.started_at, current_operation: { type: 'resize' } },
+  })
+  await t.finish()
+  const after = await show()
+  expect(after).toMatchObject({ status: 'running', disk_gb: 15, started_at: before.started_at })
+  expect(Number(after.price_hour_rub)).toBeGreaterThan(Number(before.price_hour_rub))
+  expect(t.driver.diskOf(id)).toBe(15)
+  expect((await t.call('GET', '/account/me')).body.quotas.disk_gb.used).toBe(15)
+  // A server that turned off meanwhile is resized like others that are off.
+  await t.call('PATCH', `/servers/${id}`, { disk_gb: 20 })
+  t.driver.turnsOffByItself(id, 'guest_shutdown')
+  await t.finish()
+  expect(t.driver.diskOf(id)).toBe(20)
+  expect((await t.call('GET', `/servers/${id}/operations`)).body.items[0]).toMatchObject({
+    type: 'resize',
+    status: 'succeeded',
+  })
+})
+
+test('a growth that fails leaves a running server as it was, and a zone without it needs a stop', async () => {
+  const t = await testApp()
+  const id = await make(t)
+  for (let failure = 0; failure < 6; failure++) t.driver.failNext('growDisk', new Error('no'))
+  await t.call('PATCH', `/servers/${id}`, { disk_gb: 15 })
+  await t.finish()
+  expect((await t.call('GET', `/servers/${id}`)).body).toMatchObject({ status: 'running', disk_gb: 10 })
+  expect((await t.call('GET', '/account/me')).body.quotas.disk_gb.used).toBe(10)
+
+  const features = HOST.features.filter((name) => name !== 'live_resize')
+  const other = await testApp({ simulator: { host: { features } } })
+  const still = await make(other)
+  expect((await other.call('PATCH', `/servers/${still}`, { disk_gb: 15 })).body).toMatchObject({
+    code: 'server_state_conflict',
+    allowed_statuses: ['stopped'],
   })
 })

@@ -1,5 +1,5 @@
 import type { QuoteRequest, ServerDetails } from '@berth/sdk'
-import { useMutation } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { berth } from '../../client.ts'
 import { useFormats } from '../../format.ts'
@@ -7,6 +7,7 @@ import { Form } from '../../ui/form.tsx'
 import { refreshServers } from '../actions.ts'
 import { PlanSection } from '../create/plan-section.tsx'
 import { useQuote } from '../create/quote.ts'
+import { zonesQuery } from '../queries.ts'
 import { useDetailsText } from './text.ts'
 
 /** The form for another plan, with its price. */
@@ -36,11 +37,15 @@ export function ResizeCard({ server }: { server: ServerDetails }) {
   })
   const isSame =
     quote !== undefined && quote.cpu === cpu && quote.ram_mb === ram_mb && quote.disk_gb === disk_gb
-  const canResize = server.allowed_actions.includes('resize')
+  const { data: zones } = useQuery(zonesQuery)
+  const isLive = zones?.find((zone) => zone.zone_slug === zone_slug)?.features.includes('live_resize')
+  const onlyGrows = quote?.cpu === cpu && quote.ram_mb === ram_mb && quote.disk_gb > disk_gb
+  const canGrow = isLive && server.allowed_actions.includes('grow_disk')
+  const canResize = server.allowed_actions.includes('resize') || (canGrow === true && onlyGrows)
   return (
     <section className="stack" aria-label={t.resize}>
       <h2>{t.resize}</h2>
-      <p className="muted">{canResize ? t.resizeAbout : `${t.resizeAbout} ${t.stopFirst}`}</p>
+      <p className="muted">{isLive ? t.resizeAboutLive : t.resizeAbout}</p>
       <PlanSection
         order={plan}
         smallestDisk={disk_gb}

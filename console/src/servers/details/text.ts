@@ -78,8 +78,8 @@ export const useDetailsText = messages({
     protectAbout: 'A protected server can’t be deleted, rebuilt or restored.',
     resize: 'Resize',
     resizeAbout: 'The server must be stopped. The disk can only grow.',
+    resizeAboutLive: 'The server must be stopped, unless only its disk changes. The disk can only grow.',
     resizeNow: (price: string) => `Resize for ${price} a month`,
-    stopFirst: 'Stop the server first.',
     resetPassword: 'Reset password',
     resetAbout: 'Sets a new password. The server keeps running; the overview then shows the password.',
     resetAboutKeys:
@@ -185,8 +185,9 @@ export const useDetailsText = messages({
     protectAbout: 'Пока защита включена, сервер нельзя удалить, переустановить или восстановить.',
     resize: 'Изменить размер',
     resizeAbout: 'Сервер должен быть остановлен. Диск можно только увеличить.',
+    resizeAboutLive:
+      'Сервер должен быть остановлен, если меняется не только диск. Диск можно только увеличить.',
     resizeNow: (price: string) => `Изменить, ${price} в месяц`,
-    stopFirst: 'Сначала остановите сервер.',
     resetPassword: 'Сбросить пароль',
     resetAbout: 'Задаёт новый пароль. Сервер продолжает работать; пароль появится в обзоре.',
     resetAboutKeys:

@@ -31,7 +31,7 @@ kernel_modules=$(depends "$kernel" | grep -m 1 '^linux-modules-' || true)
 say 0.15 downloading packages
 # shellcheck disable=SC2046
 unpack $kernel $kernel_modules $(with_libraries busybox-static dropbear-bin openssh-sftp-server sudo libpam-modules \
-  e2fsprogs qemu-guest-agent grub-common | sort -u) grub-pc-bin
+  e2fsprogs qemu-guest-agent grub-common | sort -u) grub-pc-bin util-linux
 release=$(ls "$tree/usr/lib/modules")
 busybox=$tree/usr/bin/busybox
 
@@ -54,14 +54,14 @@ take() {
 }
 cp -L "$loader" "$root/usr/lib64/"
 take usr/sbin/dropbear; take usr/bin/dropbearkey; take usr/lib/openssh/sftp-server usr/lib/openssh
-take usr/sbin/resize2fs; take usr/sbin/qemu-ga
+take usr/sbin/resize2fs; take usr/sbin/qemu-ga; take usr/bin/resizepart
 take usr/bin/sudo; take usr/lib/x86_64-linux-gnu/security/pam_permit.so usr/lib/x86_64-linux-gnu/security
 sudo=$(cd "$tree" && find usr/lib usr/libexec -name sudoers.so -print -quit)
 take "$sudo" "$(dirname "$sudo")"
 cp -L "$tree/$(dirname "$sudo")"/libsudo_util.so.0 "$root/$(dirname "$sudo")/"
 chmod 4755 "$root/usr/bin/sudo"
 cp -R "$here/guest/etc/." "$root/etc/"
-ln -sf /etc/berth/chpasswd "$root/usr/bin/chpasswd"
+ln -sf /etc/berth/chpasswd "$root/usr/bin/chpasswd"; ln -sf /etc/berth/growpart "$root/usr/bin/growpart"
 mkdir -p "$root/etc/sudoers.d" # Git keeps no empty folder
 chmod 755 "$root"/etc/berth/* "$root/etc/acpi/PWRF/00000080"; chmod 640 "$root/etc/shadow"; chmod 440 "$root/etc/sudoers"
 printf 'NAME="Berth micro"\nID=berth-micro\nPRETTY_NAME="Berth micro (%s)"\n' "$kernel" > "$root/etc/os-release"
@@ -70,7 +70,7 @@ say 0.7 assembling the initial ram disk
 initrd=$work/initrd
 mkdir -p "$initrd"/{bin,dev,modules,proc,sys,root}
 cp "$busybox" "$initrd/bin/busybox"
-cp "$here/guest/initrd-init" "$initrd/init"; chmod 755 "$initrd/init"
+cp "$here/guest/initrd-init" "$initrd/init"; cp "$here/guest/etc/berth/growpart" "$initrd/bin/growpart"; chmod 755 "$initrd/init"
 module_bytes() { case $1 in *.zst) zstd -qdc "$1" ;; *.xz) "$busybox" xz -dc "$1" ;; *) cat "$1" ;; esac; }
 # module DIRECTORY NAME: copies a module and, before it, what it needs; keeps the load order in DIRECTORY/order
 module() {
