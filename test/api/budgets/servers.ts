@@ -33,7 +33,8 @@ export async function walkServers(meter: Meter): Promise<void> {
   await meter.note('PATCH /servers/{server_id} with a larger disk', () =>
     t.call('PATCH', server, { disk_gb: 15 }),
   )
-  await carriedOut(meter, t, 'resize')
+  await t.finish()
+  await t.app.events.relay()
   await call('POST', `${server}/reboot`, {})
   await carriedOut(meter, t, 'reboot')
   await call('POST', `${server}/stop`, {})
