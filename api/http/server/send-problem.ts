@@ -59,8 +59,7 @@ export function prepareProblem(
   }
   const known = problem as ApiError // by the lines above
   if (known.type.status === 401) reply.header('www-authenticate', 'Bearer')
-  // Nobody reads the rest of a refused body.
-  if (isBodyComing(request)) reply.header('connection', 'close')
+  if (isBodyComing(request)) leaveBody(request, reply)
   const document = known.toProblem(request.id, request.originalUrl.split('?')[0] ?? '')
   reply
     .code(known.type.status)
@@ -68,6 +67,20 @@ export function prepareProblem(
     .headers({ 'x-request-id': request.id, 'cache-control': 'no-store', ...known.headers })
     .type('application/problem+json')
   return JSON.stringify(document)
+}
+
+/** The longest refused body that is read to its end, in bytes. */
+const MAX_DISCARDED = 1024 * 1024
+
+/**
+ * Reads a refused body that is short without keeping it. A connection closed before its end would be reset, and the
+ * client could lose the reply (RFC 9112, 9.6).
+ */
+function leaveBody({ raw }: FastifyRequest, reply: FastifyReply): void {
+  if (Number(raw.headers['content-length']) <= MAX_DISCARDED) {
+    reply.removeHeader('connection')
+    raw.resume()
+  } else reply.header('connection', 'close')
 }
 
 /** True if the client is still sending a body that nobody reads. */

@@ -38,6 +38,20 @@ test('connections on which nothing comes, a head that ends too late, and a body 
   for (const text of await Promise.all(stalled)) expect(text).toMatch(/^$|^HTTP\/1\.1 408 /)
 })
 
+test('a refused body of up to 1 MiB is read to its end, so that the refusal arrives; one that stalls is ended', async () => {
+  const t = await testApp()
+  const port = await listening(t, true)
+  const length = 300 * 1024
+  const head = `POST /v1/account/projects HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${t.token}\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n`
+  const sender = connect(port, head)
+  const [refusal] = await once(sender.socket, 'data')
+  expect(refusal).toMatch(/^HTTP\/1\.1 413 /)
+  sender.socket.write(' '.repeat(length))
+  sender.socket.write('GET /v1/openapi.json HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n')
+  expect(await sender.text).toMatch(/^HTTP\/1\.1 413 [\s\S]*HTTP\/1\.1 200 /)
+  expect(await connect(port, head).text).toMatch(/^HTTP\/1\.1 413 /)
+})
+
 test('an address holds at most 256 connections open, and a neighbour is answered', async () => {
   const t = await testApp()
   const port = await listening(t)
