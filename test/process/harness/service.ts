@@ -6,7 +6,7 @@ import { createToken } from '../../../api/accounts/tokens.ts'
 import { buildApp } from '../../../api/app.ts'
 import { post } from '../../../api/billing/ledger.ts'
 import { readCatalog } from '../../../api/catalog/file.ts'
-import { type Clock, systemClock } from '../../../api/clock.ts'
+import type { Clock } from '../../../api/clock.ts'
 import type { Database } from '../../../api/database/database.ts'
 import { migrate } from '../../../api/database/migrate.ts'
 import { openSqlite } from '../../../api/database/sqlite.ts'
@@ -22,14 +22,8 @@ import type { AppOptions } from '../../../api/wiring/options.ts'
 import { brokenAtRest } from './invariants.ts'
 import { load } from './load.ts'
 import { type Death, type Finding, type Order, PORTS, type StepName } from './orders.ts'
+import { pacedClock } from './paced-clock.ts'
 import { type Stage, scenarios } from './scenarios.ts'
-
-/** How much faster time goes by here, so that pauses between steps cost nothing. */
-const SPEED = 50
-const clock: Clock = {
-  now: () => Date.now() * SPEED,
-  sleep: (ms, signal) => systemClock.sleep(ms / SPEED, signal),
-}
 
 /** When this process is to be killed, and what it has walked through so far. */
 class Fate {
@@ -76,6 +70,7 @@ function storage(folder: string, moment: () => void, name = 'machines.json') {
 
 /** The real program on the data of a folder. */
 async function open(folder: string, fate: Fate) {
+  const { clock, stop } = pacedClock(folder)
   const db = openSqlite(path.join(folder, 'berth.db'))
   await migrate(db)
   const driver = new Simulator({
@@ -108,11 +103,11 @@ async function open(folder: string, fate: Fate) {
     cpu_type: 'amd',
     ...preset,
   }
-  return { db, driver, app, steps, order, token: await openAccount(db) }
+  return { db, driver, app, steps, order, token: await openAccount(db, clock), stop }
 }
 
 /** @returns a token of an account that may have plenty of everything */
-async function openAccount(db: Database): Promise<string> {
+async function openAccount(db: Database, clock: Clock): Promise<string> {
   const email = 'customer@example.com'
   const accountId =
     (await createAccount(db, clock, { email, name: 'Customer' })) ??
@@ -232,6 +227,7 @@ async function main(order: Order): Promise<void> {
     await stage.settle()
   }
   await service.app.close()
+  service.stop()
   tell({ ended: true })
 }
 
