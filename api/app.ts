@@ -13,6 +13,7 @@ import { SecurityLog } from './http/server/security-log.ts'
 import type { MailQueue } from './mail/queue.ts'
 import type { Sampler } from './monitoring/sampler.ts'
 import type { Engine } from './operations/engine.ts'
+import type { PaymentWorker } from './payments/worker.ts'
 import { CredentialAccess } from './people/access.ts'
 import { roleNow } from './people/membership/members.ts'
 import { personOf } from './people/person/people.ts'
@@ -26,6 +27,7 @@ import type { WebhookWorker } from './webhooks/worker.ts'
 import { pushing } from './wiring/events.ts'
 import { answering } from './wiring/listener.ts'
 import type { AppOptions, Wired } from './wiring/options.ts'
+import { paying } from './wiring/payments.ts'
 import { signingIn } from './wiring/people.ts'
 import { charging, renting } from './wiring/servers.ts'
 
@@ -36,6 +38,7 @@ export interface App {
   reconciler: Reconciler
   backups: BackupSchedule
   billing: BillingWorker
+  payments: PaymentWorker
   sampler: Sampler
   events: EventWorker
   webhooks: WebhookWorker
@@ -64,6 +67,7 @@ export async function buildApp(given: AppOptions): Promise<App> {
   const { engine, connectivity, reconciler, backups, sampler } = rented
   const { mails, parts: signInParts } = signingIn(options)
   const { billing, parts: chargeParts } = charging(options, engine, signInParts)
+  const { payments, parts: payParts } = paying(options, signInParts)
   const { events, webhooks, parts: pushParts } = pushing(options, access)
   const retention = new Retention({ db, clock, log: options.log, peers, cleaning: cleaning() })
   const parts = {
@@ -71,18 +75,22 @@ export async function buildApp(given: AppOptions): Promise<App> {
     ...{ capacity, consoles, eventScopes, quotas, roleNow, personOf },
     ...rentParts,
     ...chargeParts,
+    ...payParts,
     ...pushParts,
     ...signInParts,
   }
   const routes = heldByStatus(features.flatMap((feature) => feature.routes(parts)))
   const { log, securityLog = log, telemetry } = options
   const security = new SecurityLog({ log: securityLog, clock, count: telemetry?.security })
-  const http = answering(options, routes, { sockets: [consoles.socket], security, turns })
+  const http = answering(options, routes, {
+    ...{ sockets: [consoles.socket], security, turns, payments },
+  })
   const departure = new Departure(http)
   return {
     http,
     ...rented,
     billing,
+    payments,
     events,
     webhooks,
     retention,
@@ -94,7 +102,7 @@ export async function buildApp(given: AppOptions): Promise<App> {
       departure.begin()
       // The engine is stopped first. Long polls and consoles end with it, so that the listener need not wait for them.
       const telling = [events, webhooks, consoles, mails]
-      const workers = [engine, reconciler, backups, billing, sampler, retention, ...telling]
+      const workers = [engine, reconciler, backups, billing, payments, sampler, retention, ...telling]
       await Promise.all(workers.map((worker) => worker.stop()))
       await departure.end(lingerMs)
       await connectivity.settled()

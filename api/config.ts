@@ -13,6 +13,13 @@ export interface ProviderSettings {
   readonly clientSecret: string | null
 }
 
+/** The tax codes of YooKassa for receipts by the law 54-FZ. */
+export interface Receipt {
+  readonly vatCode: number
+  /** Null if the shop has only one tax system. */
+  readonly taxSystemCode: number | null
+}
+
 /** Every setting of the program, parsed once at the start and passed as an argument. */
 export interface Config {
   readonly host: string
@@ -52,6 +59,12 @@ export interface Config {
   readonly signUp: 'open' | 'invitation' | 'closed'
   /** The OpenID Connect provider that people can sign in with; null: none. */
   readonly oidc: ProviderSettings | null
+  /** The API of YooKassa, with the shop's id and key; null: none. */
+  readonly yookassa: URL | null
+  /** The codes for receipts by the law 54-FZ; null: no receipts are sent. */
+  readonly receipt: Receipt | null
+  /** The API of Stripe, with the key; null: none. */
+  readonly stripe: URL | null
   /** Ranges of the reverse proxies whose X-Forwarded-For is trusted. */
   readonly trustProxy: readonly string[]
   /** Address to serve metrics on for Prometheus; null if off. */
@@ -110,6 +123,9 @@ export function readConfig(env: NodeJS.ProcessEnv, flags: Partial<Record<Setting
     mailFrom: readMailFrom(given('mailFrom') ?? `berth@${given('publicName') ?? 'localhost'}`),
     signUp: oneOf('signUp', raw('signUp'), ['open', 'invitation', 'closed'] as const),
     oidc: readProvider(given('oidcIssuer'), given('oidcClientId'), given('oidcClientSecret')),
+    yookassa: readApi('yookassa', given('yookassa')),
+    receipt: readReceipt(given('receipt')),
+    stripe: readApi('stripe', given('stripe')),
     trustProxy: readProxies(raw('trustProxy')),
     metrics: readMetrics(raw('metrics')),
     logLevel: oneOf('logLevel', raw('logLevel'), LOG_LEVELS),
@@ -243,17 +259,40 @@ function readProvider(issuer: string | null, id: string | null, secret: string |
       'it must be the URL of a provider, such as https://accounts.example.com.',
     )
   if (id === null) return refuse('oidcClientId', 'none', 'it must be the client id that the provider issued.')
-  return { issuer: url, clientId: id, clientSecret: readSecret(secret) }
+  return { issuer: url, clientId: id, clientSecret: readSecret('oidcClientSecret', secret) }
 }
 
 /** The error omits the value, which is a secret. */
-function readSecret(value: string | null): string | null {
+function readSecret(name: SettingName, value: string | null): string | null {
   if (!value?.startsWith('file:')) return value
   try {
     return readFileSync(value.slice('file:'.length), 'utf8').trim()
   } catch {
-    return refuse('oidcClientSecret', '…', 'it must be the secret, or file:/path of a file that can be read.')
+    return refuse(name, '…', 'it must be the value, or file:/path of a file that can be read.')
   }
+}
+
+/** Reads the API of a payment provider. The error omits the value, which contains a key. */
+function readApi(name: 'yookassa' | 'stripe', given: string | null): URL | null {
+  const value = readSecret(name, given)
+  if (value === null) return null
+  const url = URL.parse(value)
+  const isPlain = url?.protocol === 'http:' && /^(localhost|127\.0\.0\.1|\[::1\])$/.test(url.hostname)
+  const hasKey = url?.username && (name === 'stripe' || url.password)
+  if (url && (url.protocol === 'https:' || isPlain) && hasKey && !url.search && !url.hash) return url
+  const example =
+    name === 'stripe'
+      ? 'https://secret_key@api.stripe.com/v1'
+      : 'https://shop_id:secret_key@api.yookassa.ru/v3'
+  return refuse(name, '…', `it must be a URL such as ${example}.`)
+}
+
+function readReceipt(value: string | null): Receipt | null {
+  if (value === null) return null
+  const match = /^([1-9]|1[0-2])(?:,([1-6]))?$/.exec(value)
+  if (!match)
+    return refuse('receipt', value, 'it must be the code of a tax rate from 1 to 12, perhaps with ,1 to ,6.')
+  return { vatCode: Number(match[1]), taxSystemCode: match[2] === undefined ? null : Number(match[2]) }
 }
 
 /** If every proxy were trusted, callers could choose their address. */

@@ -12,6 +12,7 @@ import { monitoring } from './monitoring/feature.ts'
 import { networks } from './networks/feature.ts'
 import { operations } from './operations/feature.ts'
 import { operator } from './operator/feature.ts'
+import { payments } from './payments/feature.ts'
 import { people } from './people/feature.ts'
 import { ports } from './ports/feature.ts'
 import { servers } from './servers/feature.ts'
@@ -31,6 +32,7 @@ export const features = [
   people,
   accounts,
   billing,
+  payments,
   monitoring,
   catalog,
   events,

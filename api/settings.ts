@@ -151,6 +151,24 @@ export const settings = {
     fallback: 'none',
     help: 'client secret, or file:/path of a file that contains it; other users of the machine can read flags',
   },
+  yookassa: {
+    env: 'BERTH_YOOKASSA',
+    flag: '--yookassa',
+    fallback: 'none',
+    help: 'payments through YooKassa: https://shop_id:secret_key@api.yookassa.ru/v3, or file:/path of a file that contains it',
+  },
+  receipt: {
+    env: 'BERTH_RECEIPT',
+    flag: '--receipt',
+    fallback: 'none',
+    help: "YooKassa's code of the tax rate for receipts by 54-FZ, such as 1; with several tax systems also its code, such as 1,2",
+  },
+  stripe: {
+    env: 'BERTH_STRIPE',
+    flag: '--stripe',
+    fallback: 'none',
+    help: 'payments through Stripe: https://secret_key@api.stripe.com/v1, or file:/path of a file that contains it',
+  },
   trustProxy: {
     env: 'BERTH_TRUST_PROXY',
     flag: '--trust-proxy',

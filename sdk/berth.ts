@@ -10,6 +10,7 @@ import { invitations, members } from './members.ts'
 import { networks } from './networks.ts'
 import { operations } from './operations.ts'
 import { operator } from './operator.ts'
+import { payments } from './payments.ts'
 import { passkeys, person, sessions, signIn } from './people.ts'
 import { ports } from './ports.ts'
 import { type Call, caller, type Fetch, type Settings } from './request.ts'
@@ -53,6 +54,7 @@ export class Berth {
   readonly tokens: ReturnType<typeof tokens>
   readonly transactions: ReturnType<typeof transactions>
   readonly usage: ReturnType<typeof usage>
+  readonly payments: ReturnType<typeof payments>
   readonly zones: ReturnType<typeof zones>
   readonly templates: ReturnType<typeof templates>
   readonly presets: ReturnType<typeof presets>
@@ -92,6 +94,7 @@ export class Berth {
     this.tokens = tokens(call)
     this.transactions = transactions(call)
     this.usage = usage(call)
+    this.payments = payments(settings, call)
     this.zones = zones(call)
     this.templates = templates(call)
     this.presets = presets(call)

@@ -7,7 +7,7 @@ export interface Account {
   email: string
   /** Name of the customer */
   name: string
-  /** A suspended account can read, stop and delete; a closed one can only read. The operator sets the status */
+  /** A suspended account can read, stop, delete and pay; a closed one can only read. The operator sets the status */
   status: 'active' | 'suspended' | 'closed'
   /** The operator's reason for the status; null if the operator never changed it */
   status_reason: string | null
@@ -1162,6 +1162,44 @@ export interface OperatedOperationList {
   total: number
 }
 
+export interface OperatedPayment {
+  /** Id of the account */
+  account_id: string
+  /** Id of the payment */
+  payment_id: string
+  /** The payment provider. More will be added; show an unknown one by its name. */
+  provider: 'yookassa' | 'stripe'
+  /** `pending`: waits for the customer or the bank; `succeeded`: added to the balance; `canceled`: not paid; `refunded`: paid back in whole; `disputed`: the bank has taken it back; `held`: the operator has to look at it before it is added */
+  status: 'pending' | 'succeeded' | 'canceled' | 'refunded' | 'disputed' | 'held'
+  /** Amount of the payment, in rubles with two decimals */
+  amount_rub: string
+  /** Part of it that was paid back or disputed, in rubles with two decimals */
+  refunded_rub: string
+  /** Page of the provider where it is paid; null if it waits for nothing, or until the provider answers */
+  url: string | null
+  /** When it was created (RFC 3339, UTC) */
+  created_at: string
+  /** When it was added to the balance; null if it was not */
+  booked_at: string | null
+  /** Id at the provider; null until the provider knows the payment */
+  provider_id: string | null
+  /** Reference of its entry in the ledger; null without `provider_id`. A credit with it books a held payment by hand, once. */
+  reference: string | null
+  /** Why something of it was not booked; null if there is no problem */
+  problem: string | null
+  /** When the provider was last asked about it; null if it never was */
+  looked_at: string | null
+  /** Its refunds and disputes, oldest first */
+  returns: Array<PaymentReturn>
+}
+
+export interface OperatedPaymentList {
+  /** The items of this page */
+  items: Array<OperatedPayment>
+  /** Number of all matching items, not only those on this page */
+  total: number
+}
+
 export interface OperatedServer {
   /** Id of the account */
   account_id: string
@@ -1420,6 +1458,74 @@ export interface PasswordReset {
   password: string
 }
 
+export interface Payment {
+  /** Id of the payment */
+  payment_id: string
+  /** The payment provider. More will be added; show an unknown one by its name. */
+  provider: 'yookassa' | 'stripe'
+  /** `pending`: waits for the customer or the bank; `succeeded`: added to the balance; `canceled`: not paid; `refunded`: paid back in whole; `disputed`: the bank has taken it back; `held`: the operator has to look at it before it is added */
+  status: 'pending' | 'succeeded' | 'canceled' | 'refunded' | 'disputed' | 'held'
+  /** Amount of the payment, in rubles with two decimals */
+  amount_rub: string
+  /** Part of it that was paid back or disputed, in rubles with two decimals */
+  refunded_rub: string
+  /** Page of the provider where it is paid; null if it waits for nothing, or until the provider answers */
+  url: string | null
+  /** When it was created (RFC 3339, UTC) */
+  created_at: string
+  /** When it was added to the balance; null if it was not */
+  booked_at: string | null
+}
+
+export interface PaymentCreate {
+  /** Amount in rubles, from 10.00 to 500000.00 */
+  amount_rub: string
+  /** The payment provider (default: the first of `GET /account/payment_providers`) */
+  provider?: 'yookassa' | 'stripe' | undefined
+  /** Page to which the provider sends the customer back, paid or not (default: the billing page of the console) */
+  return_url?: string | undefined
+}
+
+export interface PaymentList {
+  /** The items of this page */
+  items: Array<Payment>
+  /** Number of all matching items, not only those on this page */
+  total: number
+}
+
+export interface PaymentProvider {
+  /** The payment provider. More will be added; show an unknown one by its name. */
+  provider: 'yookassa' | 'stripe'
+  /** Name of the provider for people */
+  title: string
+  /** Smallest payment, in rubles with two decimals */
+  min_amount_rub: string
+  /** Largest payment, in rubles with two decimals */
+  max_amount_rub: string
+}
+
+export interface PaymentProviderList {
+  /** The providers; none if the operator has set up none */
+  items: Array<PaymentProvider>
+  /** Number of providers */
+  total: number
+}
+
+export interface PaymentReturn {
+  /** A refund, or a dispute of the bank */
+  kind: 'refund' | 'dispute'
+  /** Amount that goes back, in rubles with two decimals */
+  amount_rub: string
+  /** `requested`: not confirmed by the provider yet; `taken` from the balance; `reversed`: taken, and given back to the balance; `failed`: nothing was taken */
+  status: 'requested' | 'taken' | 'reversed' | 'failed'
+  /** Id at the provider; null until it was sent */
+  provider_id: string | null
+  /** The operator's reason, or why it failed; null if it came from the provider */
+  reason: string | null
+  /** When it was created (RFC 3339, UTC) */
+  created_at: string
+}
+
 export interface Person {
   /** Id of a person */
   person_id: string
@@ -1495,7 +1601,7 @@ export interface PlainProblem {
   /** Id of the request; quote it when you report a problem to the operator */
   request_id: string
   /** Stable code for programs */
-  code: 'access_denied' | 'account_exists' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'authorization_pending' | 'backend_unavailable' | 'backup_not_found' | 'backup_not_ready' | 'bad_request' | 'delete_protected' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'image_in_use' | 'image_not_found' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'rescue_conflict' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'snapshot_in_use' | 'snapshot_not_found' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'volume_detached' | 'volume_in_use' | 'volume_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password'
+  code: 'access_denied' | 'account_exists' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'authorization_pending' | 'backend_unavailable' | 'backup_not_found' | 'backup_not_ready' | 'bad_request' | 'delete_protected' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'image_in_use' | 'image_not_found' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'payment_not_found' | 'payment_refused' | 'payments_off' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'refund_too_large' | 'rescue_conflict' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'snapshot_in_use' | 'snapshot_not_found' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'too_many_open_payments' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'volume_detached' | 'volume_in_use' | 'volume_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password'
 }
 
 export interface PortPublish {
@@ -1546,7 +1652,7 @@ export interface Problem {
   /** Id of the request; quote it when you report a problem to the operator */
   request_id: string
   /** Stable code for programs */
-  code: 'access_denied' | 'account_exists' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'authorization_pending' | 'backend_unavailable' | 'backup_not_found' | 'backup_not_ready' | 'bad_request' | 'delete_protected' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'image_in_use' | 'image_not_found' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'rescue_conflict' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'snapshot_in_use' | 'snapshot_not_found' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'volume_detached' | 'volume_in_use' | 'volume_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password' | 'insufficient_scope' | 'validation_failed' | 'slow_down' | 'quota_exceeded' | 'ssh_key_exists' | 'server_state_conflict' | 'operation_in_progress' | 'insufficient_balance' | 'capacity_unavailable' | 'not_supported' | 'address_unavailable'
+  code: 'access_denied' | 'account_exists' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'authorization_pending' | 'backend_unavailable' | 'backup_not_found' | 'backup_not_ready' | 'bad_request' | 'delete_protected' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'image_in_use' | 'image_not_found' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'payment_not_found' | 'payment_refused' | 'payments_off' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'refund_too_large' | 'rescue_conflict' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'snapshot_in_use' | 'snapshot_not_found' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'too_many_open_payments' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'volume_detached' | 'volume_in_use' | 'volume_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password' | 'insufficient_scope' | 'validation_failed' | 'slow_down' | 'quota_exceeded' | 'ssh_key_exists' | 'server_state_conflict' | 'operation_in_progress' | 'insufficient_balance' | 'capacity_unavailable' | 'not_supported' | 'address_unavailable'
   /** The scope that is needed */
   required_scope?: string | undefined
   /** Scopes that are accepted; one of them is enough */
@@ -1965,6 +2071,13 @@ export interface RebuildRequest {
 export interface RecoveryCodes {
   /** Ten codes, each of which replaces a code of the app once */
   recovery_codes: Array<string>
+}
+
+export interface RefundCreate {
+  /** Amount in rubles, at most what is left of the payment */
+  amount_rub: string
+  /** Reason, at most 200 characters; the customer may see it at the provider */
+  reason: string
 }
 
 export interface RescueRequest {
@@ -3662,6 +3775,33 @@ export interface Routes {
     } | undefined
     reply: string
   }
+  /** List the payment providers */
+  'GET /account/payment_providers': {
+    reply: PaymentProviderList
+  }
+  /** List payments */
+  'GET /account/payments': {
+    query?: {
+      /** Number of items per page; a number above the maximum is refused with 422 */
+      limit?: number | undefined
+      /** Number of items to skip, for pages other than the first; the `Link` header has the address of each page */
+      offset?: number | undefined
+    } | undefined
+    reply: PaymentList
+  }
+  /** Top up the balance */
+  'POST /account/payments': {
+    body: PaymentCreate
+    reply: Payment
+  }
+  /** Get a payment */
+  'GET /account/payments/{payment_id}': {
+    path: {
+      /** Id of the payment, a UUID */
+      payment_id: string
+    }
+    reply: Payment
+  }
   /** List zones */
   'GET /zones': {
     reply: Array<Zone>
@@ -4655,6 +4795,37 @@ export interface Routes {
     }
     reply: OperatedOperation
   }
+  /** List the payments of all accounts */
+  'GET /operator/payments': {
+    query?: {
+      /** Number of items per page; a number above the maximum is refused with 422 */
+      limit?: number | undefined
+      /** Number of items to skip, for pages other than the first; the `Link` header has the address of each page */
+      offset?: number | undefined
+      /** Payments of this account only */
+      account_id?: string | undefined
+      /** Only payments with a problem */
+      has_problem?: boolean | undefined
+    } | undefined
+    reply: OperatedPaymentList
+  }
+  /** Get a payment of any account */
+  'GET /operator/payments/{payment_id}': {
+    path: {
+      /** Id of the payment, a UUID */
+      payment_id: string
+    }
+    reply: OperatedPayment
+  }
+  /** Refund a payment, or a part of it */
+  'POST /operator/payments/{payment_id}/refund': {
+    path: {
+      /** Id of the payment, a UUID */
+      payment_id: string
+    }
+    body: RefundCreate
+    reply: OperatedPayment
+  }
   /** List the capacity of each zone, and how much of it is sold */
   'GET /operator/capacity': {
     reply: Array<ZoneRoom>
@@ -4739,6 +4910,9 @@ export type ErrorCode =
   | 'passkey_refused'
   | 'passkeys_unavailable'
   | 'payload_too_large'
+  | 'payment_not_found'
+  | 'payment_refused'
+  | 'payments_off'
   | 'person_required'
   | 'port_is_system'
   | 'port_not_found'
@@ -4751,6 +4925,7 @@ export type ErrorCode =
   | 'quota_exceeded'
   | 'rate_limited'
   | 'reference_taken'
+  | 'refund_too_large'
   | 'rescue_conflict'
   | 'role_not_allowed'
   | 'server_not_found'
@@ -4771,6 +4946,7 @@ export type ErrorCode =
   | 'token_not_found'
   | 'token_not_revocable'
   | 'token_revoked'
+  | 'too_many_open_payments'
   | 'two_factor_off'
   | 'two_factor_on'
   | 'two_factor_required'

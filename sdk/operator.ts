@@ -6,6 +6,7 @@ import type {
   LimitChange,
   OperatedAccountUpdate,
   RebuildRequest,
+  RefundCreate,
   ServerCreate,
   ServerReason,
   ServerStop,
@@ -84,6 +85,14 @@ export const operator = (call: Call) => ({
   debitAccount: (account_id: string, body: Debit, options?: CallOptions) =>
     call('POST /operator/accounts/{account_id}/debit', { path: { account_id }, body }, options),
   ...servers(call),
+  /** One page of the payments of all accounts. */
+  payments: (query: Query<'GET /operator/payments'> = {}, options?: CallOptions) =>
+    call('GET /operator/payments', { query }, options),
+  payment: (payment_id: string, options?: CallOptions) =>
+    call('GET /operator/payments/{payment_id}', { path: { payment_id } }, options),
+  /** Gives a part of a payment back, as soon as the provider does. */
+  refundPayment: (payment_id: string, body: RefundCreate, options?: CallOptions) =>
+    call('POST /operator/payments/{payment_id}/refund', { path: { payment_id }, body }, options),
   /** Lists each zone's capacity, and how much of it is sold. */
   capacity: (options?: CallOptions) => call('GET /operator/capacity', {}, options),
   images: (options?: CallOptions) => call('GET /operator/images', {}, options),

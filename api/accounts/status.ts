@@ -8,10 +8,10 @@ import type { AccountTable } from './tables.ts'
 
 type Status = AccountTable['status']
 
-/** The kinds of requests that an account may send in each status. Top-ups are made by the operator. */
+/** The kinds of requests that an account may send in each status. One that owes money may pay. */
 export const allowedIn: Readonly<Record<Status, readonly Deed[]>> = {
-  active: ['read', 'follow', 'stop', 'delete', 'change'],
-  suspended: ['read', 'stop', 'delete'],
+  active: ['read', 'follow', 'stop', 'delete', 'pay', 'change'],
+  suspended: ['read', 'stop', 'delete', 'pay'],
   closed: ['read'],
 }
 
@@ -53,9 +53,17 @@ export function standings(db: Queries) {
 
 /** @throws ApiError account_suspended if the account is closed: nobody could use what it would get */
 export async function refuseClosed(db: Queries, accountId: string): Promise<void> {
-  const closed = db.selectFrom('accounts').selectAll().where('status', '=', 'closed')
-  const account = await closed.where('account_id', '=', accountId).executeTakeFirst()
+  const account = await findClosed(db, accountId)
   if (account) throw refusal(standingOf(account))
+}
+
+export async function isClosed(db: Queries, accountId: string): Promise<boolean> {
+  return (await findClosed(db, accountId)) !== undefined
+}
+
+function findClosed(db: Queries, accountId: string) {
+  const closed = db.selectFrom('accounts').selectAll().where('status', '=', 'closed')
+  return closed.where('account_id', '=', accountId).executeTakeFirst()
 }
 
 function refusal({ accountStatus, statusReason, statusSince }: Standing): ApiError {
@@ -64,7 +72,7 @@ function refusal({ accountStatus, statusReason, statusSince }: Standing): ApiErr
   const rest =
     accountStatus === 'closed'
       ? 'It can only be read.'
-      : 'It can read, stop and delete. Ask the operator to resume it.'
+      : 'It can read, stop, delete and pay. Ask the operator to resume it.'
   const detail = `The account is ${accountStatus}${since}${why.replace(/[.!?\s]*$/, '')}. ${rest}`
   return new ApiError(accountProblems.account_suspended, detail)
 }

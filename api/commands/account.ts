@@ -199,7 +199,7 @@ function addAuditCommand(account: Command, config: ReadConfig): void {
 const statusChanges = [
   {
     name: 'suspend',
-    summary: 'suspend an account: its servers are stopped, and it can only read, stop and delete',
+    summary: 'suspend an account: its servers are stopped, and it can only read, stop, delete and pay',
     from: ['active'],
     to: 'suspended',
   },

@@ -186,6 +186,7 @@ async function startWorkers(app: App, config: Config, members: Members | null): 
   app.backups.start()
   app.sampler.start()
   app.billing.start()
+  app.payments.start()
   app.retention.start()
   app.mails.start()
   await app.webhooks.start({ isAlone })

@@ -58,6 +58,7 @@ import * as images from './migrations/0048-images.ts'
 import * as backups from './migrations/0049-backups.ts'
 import * as rescue from './migrations/0050-rescue.ts'
 import * as eventOrder from './migrations/0051-event-order.ts'
+import * as payments from './migrations/0052-payments.ts'
 import { PostgresConnection, Unchanged, Unreachable } from './postgres-connection.ts'
 import type { Schema } from './schema.ts'
 
@@ -121,6 +122,7 @@ export const migrations: Record<string, Migration> = {
   '0049-backups': backups,
   '0050-rescue': rescue,
   '0051-event-order': eventOrder,
+  '0052-payments': payments,
 }
 
 /**

@@ -8,12 +8,16 @@ import type { OperationSchemas } from '../operations/schema.ts'
 import { operationView } from '../operations/view.ts'
 import { type OperatorAccountOptions, operatorAccountRoutes } from './account-routes.ts'
 import { imagesByPool, roomByZone } from './hosts.ts'
+import { type OperatorPaymentOptions, operatorPaymentRoutes } from './payment-routes.ts'
 import { OperatedImage, OperatedOperationQuery, operatedOperation, ZoneRoom } from './schema.ts'
 import { type OperatorServerOptions, operatorServerRoutes } from './server-routes.ts'
 
 const tag = 'Operator'
 
-export interface OperatorOptions extends OperatorAccountOptions, OperatorServerOptions {
+export interface OperatorOptions
+  extends OperatorAccountOptions,
+    OperatorServerOptions,
+    OperatorPaymentOptions {
   catalog: Catalog
   drivers: Drivers
   operationSchemas: OperationSchemas
@@ -24,6 +28,7 @@ export function operatorRoutes(options: OperatorOptions): Route[] {
   return [
     ...operatorAccountRoutes(options),
     ...operatorServerRoutes(options),
+    ...operatorPaymentRoutes(options),
     ...hostRoutes(options),
     operationsRoute(options),
   ]

@@ -15,14 +15,23 @@ import type { SecurityLog } from '../http/server/security-log.ts'
 import { buildHttp } from '../http/server/server.ts'
 import type { SocketRoute } from '../http/server/websocket.ts'
 import { operatorTokens } from '../operator/tokens.ts'
+import { mountNotifications } from '../payments/notify.ts'
+import type { PaymentWorker } from '../payments/worker.ts'
 import { callerFinder, requireOperator } from '../people/access.ts'
 import type { Wired } from './options.ts'
+
+interface Parts {
+  sockets: readonly SocketRoute[]
+  security: SecurityLog
+  turns: Turns
+  payments: PaymentWorker
+}
 
 /** Wires the HTTP server. */
 export function answering(
   options: Wired,
   routes: readonly Route[],
-  { sockets, security, turns }: { sockets: readonly SocketRoute[]; security: SecurityLog; turns: Turns },
+  { sockets, security, turns, payments }: Parts,
 ): FastifyInstance {
   const { db, clock, drivers, log, telemetry, rateLimits, trustProxy = [], publicUrl, disk } = options
   const authenticate = callerFinder(db, clock, operatorTokens(db, clock))
@@ -51,6 +60,7 @@ export function answering(
   })
   if (!options.isWorker) {
     mountDocs(http, openApi(routes, tags, publicUrl))
+    mountNotifications(http, payments)
     mountPages(http, pages, () => options.catalog.operator.logoUrl)
   }
   const compute = drivers.pools.map((pool, at) => {

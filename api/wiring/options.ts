@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger as Logger } from 'fastify'
 import type { Catalog } from '../catalog/file.ts'
 import type { Clock } from '../clock.ts'
-import type { ProviderSettings } from '../config.ts'
+import type { ProviderSettings, Receipt } from '../config.ts'
 import type { Database } from '../database/database.ts'
 import type { FullDisk } from '../database/full-disk.ts'
 import type { RecentReads } from '../database/replica.ts'
@@ -54,6 +54,11 @@ export interface AppOptions {
   signUp?: SignUpPolicy
   /** The OpenID Connect provider that people can sign in with (default: none). */
   oidc?: ProviderSettings | null
+  /** The APIs of payment providers, with keys (default: none). */
+  yookassa?: URL | null
+  stripe?: URL | null
+  /** The codes for receipts by the law 54-FZ (default: no receipts). */
+  receipt?: Receipt | null
   /** The address of the console, for links in mails. */
   siteUrl?: () => string
   /** The console as it was built; without one `/` leads to the API's documentation. */

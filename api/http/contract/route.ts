@@ -15,7 +15,7 @@ import { httpProblems, type ProblemType } from './problem.ts'
 export const PREFIX = '/v1'
 
 /** The kind of thing a request does; the status of its account decides which kinds are allowed. */
-export type Deed = 'read' | 'follow' | 'stop' | 'delete' | 'change'
+export type Deed = 'read' | 'follow' | 'stop' | 'delete' | 'pay' | 'change'
 
 /**
  * The callers of a route that needs no scope of an account: anybody, any person who has signed in, or an operator, by
@@ -85,6 +85,7 @@ type PersonEvent =
   | 'account_closed'
   | 'account_credited'
   | 'account_debited'
+  | 'payment_refunded'
   | 'login_link_created'
   | 'server_suspended'
   | 'server_resumed'

@@ -5,13 +5,13 @@ import type { ProviderSettings } from '../../config.ts'
 import { CredentialRefused } from '../../http/contract/auth.ts'
 import { ApiError, httpProblems } from '../../http/contract/problem.ts'
 import { messageOf } from '../../message-of.ts'
+import { boundedFetch, NoAnswer, requireSafe } from '../../outgoing.ts'
 import { EMAIL, peopleProblems } from '../person/schema.ts'
 
 /** It is loaded on first use. */
 const library = () => import('openid-client')
 
 const TIMEOUT_S = 10
-const MOST_BYTES = 256 * 1024
 /** The time after which the provider's configuration is fetched again. */
 const KNOWN_MS = 24 * 3600_000
 const ADDRESS = new RegExp(EMAIL)
@@ -39,9 +39,6 @@ export interface Identity {
   email: string | null
   name: string | null
 }
-
-/** The provider does not answer, or its answer is invalid. */
-class ProviderDown extends Error {}
 
 /** The OpenID Connect provider of the operator's choice: authorization code, PKCE, state and nonce. */
 export class Provider {
@@ -188,37 +185,8 @@ export class Provider {
   }
 }
 
-/** Allows addresses with TLS, and those of this machine. */
-function requireSafe(url: URL): URL {
-  const { protocol, hostname } = url
-  const isLocal = protocol === 'http:' && /^(localhost|127\.0\.0\.1|\[::1\])$/.test(hostname)
-  if (protocol === 'https:' || isLocal) return url
-  throw new ProviderDown(`${url.origin} is not reached by TLS`)
-}
-
-/** The most bytes that are read of the provider's reply. */
-async function boundedFetch(url: string, options: object): Promise<Response> {
-  requireSafe(new URL(url))
-  try {
-    const response = await fetch(url, options)
-    const chunks: Uint8Array[] = []
-    let size = 0
-    for await (const chunk of response.body ?? []) {
-      size += chunk.length
-      if (size > MOST_BYTES) throw new ProviderDown(`${url} sent more than ${MOST_BYTES} bytes`)
-      chunks.push(chunk)
-    }
-    const { status, headers } = response
-    if (status >= 500) throw new ProviderDown(`${url} replied ${status}`)
-    return new Response(size > 0 ? Buffer.concat(chunks) : null, { status, headers })
-  } catch (error) {
-    if (error instanceof ProviderDown) throw error
-    throw new ProviderDown(`${url} can't be reached`, { cause: error })
-  }
-}
-
 /** Returns the original error, because libraries wrap it. */
 function isDown(error: unknown): boolean {
   if (!(error instanceof Error)) return false
-  return error instanceof ProviderDown || isDown(error.cause)
+  return error instanceof NoAnswer || isDown(error.cause)
 }

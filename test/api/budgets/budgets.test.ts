@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { testDatabase } from '../../harness/database.ts'
 import { walkAccount } from './account.ts'
 import { Meter, routes } from './meter.ts'
+import { walkPayments } from './payments.ts'
 import { walkMembers, walkPeople } from './people.ts'
 import { walkBackground, walkBackups, walkNetworks, walkServers } from './servers.ts'
 
@@ -36,6 +37,7 @@ test('no route and no operation sends more statements than the table says', asyn
   await walkServers(meter)
   await walkBackups(meter)
   await walkNetworks(meter)
+  await walkPayments(meter)
   await walkBackground(meter)
   expect(routes.filter((route) => !meter.costs.has(route))).toEqual([])
   await expect(

@@ -1,0 +1,274 @@
+import { v7 as uuid } from 'uuid'
+import { findAccount, lockAccount } from '../accounts/accounts.ts'
+import type { Catalog } from '../catalog/file.ts'
+import type { Clock } from '../clock.ts'
+import type { Database, Queries } from '../database/database.ts'
+import { countOf, type Page, pageOf } from '../database/page.ts'
+import { audit } from '../events/outbox.ts'
+import { ApiError, bodyIssue, found, invalid } from '../http/contract/problem.ts'
+import type { Remember } from '../http/contract/route.ts'
+import { formatMoney, parseMoney } from '../money.ts'
+import { NoAnswer } from '../outgoing.ts'
+import { type PaymentProvider, Refused } from './provider.ts'
+import {
+  amountInRange,
+  LEAST,
+  MOST,
+  MOST_OPEN,
+  type PaymentCreate,
+  paymentProblems,
+  type RefundCreate,
+} from './schema.ts'
+import type { PaymentReturnTable, PaymentTable } from './tables.ts'
+
+/** The provider has forgotten a key after a day, so that a repeat would be a second payment. */
+export const KEY_LIVES_MS = 23 * 3600_000
+/** The time in which a request opens its payment; afterwards the worker does. */
+const OPENING_MS = 10_000
+
+export interface Paying {
+  db: Database
+  clock: Clock
+  catalog: Pick<Catalog, 'operator'>
+  /** The providers that are set up, the preferred one first. */
+  providers: readonly PaymentProvider[]
+  /** The address of the console. */
+  siteUrl: () => string
+}
+
+export function listPayments(db: Queries, accountId: string, page: Page) {
+  return pageOf(ofAccount(db, accountId).selectAll().orderBy('payment_id', 'desc'), page)
+}
+
+/** @throws ApiError payment_not_found */
+export async function findPayment(db: Queries, accountId: string, paymentId: string): Promise<PaymentTable> {
+  const row = await ofAccount(db, accountId)
+    .selectAll()
+    .where('payment_id', '=', paymentId)
+    .executeTakeFirst()
+  return found(row, paymentProblems.payment_not_found)
+}
+
+function ofAccount(db: Queries, accountId: string) {
+  return db.selectFrom('payments').where('account_id', '=', accountId)
+}
+
+/**
+ * Begins a payment. Its row is written first, so that a payment that the provider knows is known here, too.
+ * @throws ApiError validation_failed, payments_off, too_many_open_payments, and those of continuePayment
+ */
+export async function startPayment(
+  paying: Paying,
+  accountId: string,
+  { amount_rub, provider: name, return_url }: PaymentCreate,
+  remember: Remember,
+): Promise<PaymentTable> {
+  const { db, clock, providers, siteUrl } = paying
+  const amount = amountInRange(amount_rub)
+  if (amount === null)
+    throw invalid([bodyIssue('amount_rub', 'invalid_format', `must be from ${LEAST} to ${MOST} rubles.`)])
+  const provider = name ? providers.find((each) => each.name === name) : providers[0]
+  if (!provider) throw paymentsOff(providers)
+  const paymentId = uuid()
+  const now = clock.now()
+  const row: PaymentTable = {
+    payment_id: paymentId,
+    account_id: accountId,
+    ...{ provider: provider.name, provider_id: null, charge_id: null, status: 'pending' },
+    ...{ amount, refunded: 0, disputed: 0, url: null, problem: null },
+    return_url: return_url ?? `${siteUrl()}/billing/payments/${paymentId}`,
+    ...{ created_at: now, booked_at: null, looked_at: null, look_at: now + OPENING_MS },
+  }
+  await db.transaction().execute(async (tx) => {
+    await lockAccount(tx, accountId)
+    const open = await countOf(ofAccount(tx, accountId).where('status', '=', 'pending'))
+    if (open >= MOST_OPEN)
+      throw new ApiError(
+        paymentProblems.too_many_open_payments,
+        `${open} payments of the account are waiting, and ${MOST_OPEN} may. Pay one of them, or wait until one expires.`,
+      )
+    await tx.insertInto('payments').values(row).execute()
+    await audit(tx, [accountId], { objectType: 'payment', objectId: paymentId, at: now })
+    await remember(tx, paymentId)
+  })
+  return continuePayment(paying, row)
+}
+
+function paymentsOff(providers: readonly PaymentProvider[]): ApiError {
+  const known = providers.map(({ name }) => name).join(', ')
+  return new ApiError(
+    paymentProblems.payments_off,
+    known === ''
+      ? 'The operator has set up no payment provider. Contact them to top up.'
+      : `Choose one of the providers that are set up: ${known}.`,
+  )
+}
+
+/**
+ * Opens a payment. If the provider does not answer, the payment has no page yet: the worker tries again.
+ * @throws ApiError payment_refused
+ */
+export async function continuePayment(paying: Paying, row: PaymentTable): Promise<PaymentTable> {
+  if (row.status !== 'pending' || row.provider_id !== null) return row
+  const opened = await openPayment(paying, row).catch((error: unknown) => {
+    if (error instanceof NoAnswer) return row
+    throw error
+  })
+  if (opened.status === 'pending') return opened
+  throw new ApiError(
+    paymentProblems.payment_refused,
+    'The payment provider refuses the payment, and nothing was paid. Try another provider, or contact the operator.',
+  )
+}
+
+/** Makes a payment known to its provider. One that the provider refuses is canceled. @throws NoAnswer */
+export async function openPayment(paying: Paying, row: PaymentTable): Promise<PaymentTable> {
+  const { db, clock, catalog, providers } = paying
+  const { payment_id, account_id, amount, return_url } = row
+  const provider = providerOf(providers, row)
+  const { email } = await findAccount(db, account_id)
+  const order = {
+    ...{ paymentId: payment_id, accountId: account_id, amount, returnUrl: return_url, email },
+    seller: catalog.operator.name ?? 'Berth',
+  }
+  const change = await provider.open(order).then(
+    ({ providerId, url }) => ({ provider_id: providerId, url, look_at: clock.now() + OPENING_MS }),
+    (error: unknown) => {
+      if (!(error instanceof Refused)) throw error
+      return { status: 'canceled' as const, problem: error.message, look_at: null }
+    },
+  )
+  await db
+    .updateTable('payments')
+    .set(change)
+    .where('payment_id', '=', payment_id)
+    .where('provider_id', 'is', null)
+    .execute()
+  return findPayment(db, account_id, payment_id)
+}
+
+/** @throws NoAnswer if the operator has removed the provider of a payment */
+export function providerOf(providers: readonly PaymentProvider[], row: PaymentTable): PaymentProvider {
+  const provider = providers.find(({ name }) => name === row.provider)
+  if (!provider) throw new NoAnswer(`the payment provider ${row.provider} is not set up`)
+  return provider
+}
+
+export interface PaymentFilter {
+  account_id?: string | undefined
+  has_problem?: boolean | undefined
+}
+
+/** Payments of all accounts, newest first. */
+export function searchPayments(
+  db: Queries,
+  { account_id, has_problem = false }: PaymentFilter,
+  page: Page,
+): Promise<{ items: PaymentTable[]; total: number }> {
+  let query = db.selectFrom('payments').selectAll().orderBy('payment_id', 'desc')
+  if (account_id !== undefined) query = query.where('account_id', '=', account_id)
+  if (has_problem) query = query.where('problem', 'is not', null)
+  return pageOf(query, page)
+}
+
+/** A payment of any account. @throws ApiError payment_not_found */
+export async function findAnyPayment(db: Queries, paymentId: string): Promise<PaymentTable> {
+  const row = await db
+    .selectFrom('payments')
+    .selectAll()
+    .where('payment_id', '=', paymentId)
+    .executeTakeFirst()
+  return found(row, paymentProblems.payment_not_found)
+}
+
+/** The refunds and disputes of payments, oldest first. */
+export function returnsOf(db: Queries, paymentIds: readonly string[]): Promise<PaymentReturnTable[]> {
+  if (paymentIds.length === 0) return Promise.resolve([])
+  return db
+    .selectFrom('payment_returns')
+    .selectAll()
+    .where('payment_id', 'in', paymentIds)
+    .orderBy('return_id')
+    .execute()
+}
+
+/**
+ * Notes a refund that the operator wants; the worker sends it, and books it when the provider has paid it.
+ * @throws ApiError refund_too_large
+ */
+export function requestRefund(
+  { db, clock }: Pick<Paying, 'db' | 'clock'>,
+  paymentId: string,
+  { amount_rub, reason }: RefundCreate,
+  remember: Remember,
+): Promise<void> {
+  return db.transaction().execute(async (tx) => {
+    const payment = await lockPayment(tx, paymentId)
+    const returns = await returnsOf(tx, [paymentId])
+    const left = refundable(payment, returns)
+    const amount = parseMoney(amount_rub)
+    if (amount > left)
+      throw new ApiError(
+        paymentProblems.refund_too_large,
+        `Nothing was refunded: ${formatMoney(left)} rubles of the payment can be paid back, not ${formatMoney(amount)}.`,
+      )
+    const now = clock.now()
+    const row: PaymentReturnTable = {
+      ...{ return_id: uuid(), payment_id: paymentId, kind: 'refund', provider_id: null, amount },
+      ...{ status: 'requested', reason, created_at: now },
+    }
+    await tx.insertInto('payment_returns').values(row).execute()
+    await tx.updateTable('payments').set({ look_at: now }).where('payment_id', '=', paymentId).execute()
+    await audit(tx, [payment.account_id], { objectType: 'payment', objectId: paymentId, at: now })
+    await remember(tx, paymentId)
+  })
+}
+
+/** The part of a payment, in units, that has not gone back and is not about to. */
+function refundable(payment: PaymentTable, returns: readonly PaymentReturnTable[]): number {
+  if (payment.status !== 'succeeded' && payment.status !== 'held') return 0
+  const gone = returns.filter(({ status }) => status === 'requested' || status === 'taken')
+  return Math.max(
+    0,
+    gone.reduce((left, { amount }) => left - amount, payment.amount),
+  )
+}
+
+/** Returns a payment, locked until the transaction ends. @throws ApiError payment_not_found */
+export async function lockPayment(tx: Queries, paymentId: string): Promise<PaymentTable> {
+  const row = await tx
+    .updateTable('payments')
+    .set((eb) => ({ status: eb.ref('status') }))
+    .where('payment_id', '=', paymentId)
+    .returningAll()
+    .executeTakeFirst()
+  return found(row, paymentProblems.payment_not_found)
+}
+
+/** Deletes at most `limit` payments that were canceled, and created before a moment. @returns the number deleted */
+export function forgetCanceled(db: Database, before: number, limit: number): Promise<number> {
+  return deletePayments(db, canceled(db).where('created_at', '<', before).limit(limit))
+}
+
+/** Deletes canceled payments of an account beyond its newest ones. @returns the number deleted */
+export function forgetExcess(db: Database, accountId: string, most: number, limit: number): Promise<number> {
+  const own = canceled(db).where('account_id', '=', accountId)
+  return deletePayments(db, own.orderBy('payment_id', 'desc').limit(limit).offset(most))
+}
+
+/** A query of the canceled payments that nothing refers to. */
+function canceled(db: Database) {
+  return db
+    .selectFrom('payments')
+    .select('payment_id')
+    .where('status', '=', 'canceled')
+    .where('payment_id', 'not in', (eb) => eb.selectFrom('payment_returns').select('payment_id'))
+}
+
+async function deletePayments(db: Database, rows: ReturnType<typeof canceled>): Promise<number> {
+  const { numDeletedRows } = await db
+    .deleteFrom('payments')
+    .where('payment_id', 'in', rows)
+    .executeTakeFirst()
+  return Number(numDeletedRows)
+}

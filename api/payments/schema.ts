@@ -1,0 +1,175 @@
+import Type, { type Static } from 'typebox'
+import { CreatedAt, money, nullable, timestamp, uuid } from '../http/contract/fields.ts'
+import { pagingQuery } from '../http/contract/paging.ts'
+import { defineProblems } from '../http/contract/problem.ts'
+import { parseMoney } from '../money.ts'
+import { providerNames } from './provider.ts'
+
+export const paymentProblems = defineProblems({
+  payment_not_found: { status: 404, title: 'No such payment' },
+  payments_off: { status: 409, title: 'This provider takes no payments here' },
+  payment_refused: { status: 409, title: 'The payment provider refuses the payment' },
+  too_many_open_payments: { status: 409, title: 'Too many payments are waiting' },
+  refund_too_large: { status: 409, title: 'The payment does not have as much left' },
+})
+
+/** Payments of an account that wait at the same time. */
+export const MOST_OPEN = 10
+export const LEAST = '10.00'
+export const MOST = '500000.00'
+
+export const PaymentId = uuid('01a1fb44-5a10-7c1d-8e4b-2f1e0d9c8b7a', 'Id of the payment')
+const Provider = Type.Enum([...providerNames], {
+  description: 'The payment provider. More will be added; show an unknown one by its name.',
+  examples: ['yookassa'],
+})
+
+export const Providers = Type.Object(
+  {
+    items: Type.Array(
+      Type.Object(
+        {
+          provider: Provider,
+          title: Type.String({ description: 'Name of the provider for people', examples: ['YooKassa'] }),
+          min_amount_rub: money('Smallest payment', LEAST),
+          max_amount_rub: money('Largest payment', MOST),
+        },
+        { title: 'PaymentProvider', description: 'A service through which the account can be topped up' },
+      ),
+      { description: 'The providers; none if the operator has set up none' },
+    ),
+    total: Type.Integer({ description: 'Number of providers', examples: [1] }),
+  },
+  { title: 'PaymentProviderList', description: 'The services through which the account can be topped up' },
+)
+
+export const Payment = Type.Object(
+  {
+    payment_id: PaymentId,
+    provider: Provider,
+    status: Type.Enum(['pending', 'succeeded', 'canceled', 'refunded', 'disputed', 'held'], {
+      description:
+        '`pending`: waits for the customer or the bank; `succeeded`: added to the balance; `canceled`: not paid; `refunded`: paid back in whole; `disputed`: the bank has taken it back; `held`: the operator has to look at it before it is added',
+      examples: ['pending'],
+    }),
+    amount_rub: money('Amount of the payment', '500.00'),
+    refunded_rub: money('Part of it that was paid back or disputed', '0.00'),
+    url: nullable(Type.String({ examples: ['https://yoomoney.ru/checkout/payments/v2?orderId=2d'] }), {
+      description:
+        'Page of the provider where it is paid; null if it waits for nothing, or until the provider answers',
+    }),
+    created_at: CreatedAt,
+    booked_at: nullable(timestamp('When it was added to the balance'), {
+      description: 'When it was added to the balance; null if it was not',
+      examples: [null],
+    }),
+  },
+  { title: 'Payment', description: 'A top-up of the balance through a payment provider' },
+)
+export type Payment = Static<typeof Payment>
+
+/** Amounts in range, so that a wrong one is refused with the field that has it. */
+const AmountOf = (description: string) =>
+  Type.String({
+    pattern: String.raw`^(?=.*[1-9])\d{1,9}(\.\d{1,2})?$`,
+    description,
+    examples: ['500.00'],
+    errorMessage: 'must be an amount in rubles such as "500.00".',
+  })
+
+export const PaymentCreate = Type.Object(
+  {
+    amount_rub: AmountOf(`Amount in rubles, from ${LEAST} to ${MOST}`),
+    provider: Type.Optional(
+      Type.Enum([...providerNames], {
+        description: 'The payment provider (default: the first of `GET /account/payment_providers`)',
+        examples: ['yookassa'],
+      }),
+    ),
+    return_url: Type.Optional(
+      Type.String({
+        maxLength: 500,
+        pattern: String.raw`^https?://[^\s"<>\\^\x60{|}]+$`,
+        description:
+          'Page to which the provider sends the customer back, paid or not (default: the billing page of the console)',
+        examples: ['https://shop.example.com/paid'],
+        errorMessage: 'must be the address of a page, such as https://shop.example.com/paid.',
+      }),
+    ),
+  },
+  { title: 'PaymentCreate', description: 'A top-up of the balance' },
+)
+export type PaymentCreate = Static<typeof PaymentCreate>
+
+/** @param text an amount of PaymentCreate. @returns units; null if it is outside of the limits */
+export function amountInRange(text: string): number | null {
+  const amount = parseMoney(text)
+  return amount >= parseMoney(LEAST) && amount <= parseMoney(MOST) ? amount : null
+}
+
+const Return = Type.Object(
+  {
+    kind: Type.Enum(['refund', 'dispute'], { description: 'A refund, or a dispute of the bank' }),
+    amount_rub: money('Amount that goes back', '100.00'),
+    status: Type.Enum(['requested', 'taken', 'reversed', 'failed'], {
+      description:
+        '`requested`: not confirmed by the provider yet; `taken` from the balance; `reversed`: taken, and given back to the balance; `failed`: nothing was taken',
+      examples: ['taken'],
+    }),
+    provider_id: nullable(Type.String({ examples: ['2d0c8f3a-0015-5000-8000-1f2e3d4c5b6a'] }), {
+      description: 'Id at the provider; null until it was sent',
+    }),
+    reason: nullable(Type.String({ examples: ['Paid twice'] }), {
+      description: "The operator's reason, or why it failed; null if it came from the provider",
+    }),
+    created_at: CreatedAt,
+  },
+  { title: 'PaymentReturn', description: 'Money of a payment that goes back' },
+)
+
+export const OperatedPayment = Type.Object(
+  {
+    account_id: uuid('01a1fb44-5996-7d1c-8d2f-2b1f6a1f0c11', 'Id of the account'),
+    ...Payment.properties,
+    provider_id: nullable(Type.String({ examples: ['2d0c8f3a-000f-5000-8000-145f6df21d6f'] }), {
+      description: 'Id at the provider; null until the provider knows the payment',
+    }),
+    reference: nullable(Type.String({ examples: ['yookassa:2d0c8f3a-000f-5000-8000-145f6df21d6f'] }), {
+      description:
+        'Reference of its entry in the ledger; null without `provider_id`. A credit with it books a held payment by hand, once.',
+    }),
+    problem: nullable(Type.String({ examples: [null] }), {
+      description: 'Why something of it was not booked; null if there is no problem',
+    }),
+    looked_at: nullable(timestamp('When the provider was last asked about it'), {
+      description: 'When the provider was last asked about it; null if it never was',
+    }),
+    returns: Type.Array(Return, { description: 'Its refunds and disputes, oldest first' }),
+  },
+  { title: 'OperatedPayment', description: 'A payment of any account, as the operator sees it' },
+)
+export type OperatedPayment = Static<typeof OperatedPayment>
+
+export const OperatedPaymentQuery = Type.Object({
+  ...pagingQuery,
+  account_id: Type.Optional(uuid('01a1fb44-5996-7d1c-8d2f-2b1f6a1f0c11', 'Payments of this account only')),
+  has_problem: Type.Optional(
+    Type.Boolean({ description: 'Only payments with a problem', examples: [true], default: false }),
+  ),
+})
+
+export const RefundCreate = Type.Object(
+  {
+    amount_rub: AmountOf('Amount in rubles, at most what is left of the payment'),
+    reason: Type.String({
+      minLength: 1,
+      maxLength: 200,
+      pattern: String.raw`^(?=.*\S)[^\u0000-\u001f\u007f-\u009f]*$`,
+      description: 'Reason, at most 200 characters; the customer may see it at the provider',
+      examples: ['Paid twice'],
+      errorMessage: 'must not be blank or contain control characters.',
+    }),
+  },
+  { title: 'RefundCreate', description: 'A part of a payment to pay back' },
+)
+export type RefundCreate = Static<typeof RefundCreate>

@@ -1,0 +1,199 @@
+import { v7 as uuid } from 'uuid'
+import { isClosed } from '../accounts/status.ts'
+import { post, ReferenceTaken } from '../billing/ledger.ts'
+import type { Clock } from '../clock.ts'
+import type { Database, Queries } from '../database/database.ts'
+import { formatMoney } from '../money.ts'
+import { lockPayment, returnsOf } from './payments.ts'
+import type { Found, Return } from './provider.ts'
+import type { PaymentReturnTable, PaymentTable } from './tables.ts'
+import { referenceOf } from './view.ts'
+
+const CURRENCY = 'RUB'
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const DAY = 24 * 60 * MINUTE
+/** A customer may wait in front of the return page. */
+const SOONEST_MS = 5 * SECOND
+/** Cards can be disputed for months. */
+const LAST_LOOK_MS = 256 * DAY
+
+interface Place {
+  db: Database
+  clock: Clock
+}
+
+/** The result of a look: the payment, and what was found wrong with it for the first time. */
+export interface Settled {
+  payment: PaymentTable
+  news: string | null
+}
+
+/**
+ * Books what the provider has reported, each thing once, whatever comes twice, late or out of order. What does not
+ * match is not booked; the payment says why.
+ */
+export async function settle({ db, clock }: Place, paymentId: string, found: Found): Promise<Settled> {
+  return db
+    .transaction()
+    .execute((tx) => settleIn(tx, clock, paymentId, found))
+    .catch((error: unknown) => {
+      if (!(error instanceof ReferenceTaken)) throw error
+      return db.transaction().execute(async (tx) => {
+        const payment = await lockPayment(tx, paymentId)
+        const held = payment.status === 'pending' ? { status: 'held' as const } : {}
+        return save(tx, clock, payment, { ...held, problem: `Not booked: ${error.message}.` })
+      })
+    })
+}
+
+async function settleIn(tx: Queries, clock: Clock, paymentId: string, found: Found): Promise<Settled> {
+  const payment = await lockPayment(tx, paymentId)
+  const returns = await returnsOf(tx, [paymentId])
+  const begun = await settlePayment(tx, clock, payment, found)
+  const after = { ...payment, charge_id: found.chargeId ?? payment.charge_id, ...begun }
+  const gone = { refunded: after.refunded, disputed: after.disputed }
+  for (const reported of found.returns) {
+    const known = returns.find(
+      ({ kind, provider_id }) => kind === reported.kind && provider_id === reported.providerId,
+    )
+    const problem = await settleReturn(tx, clock, { payment: { ...after, ...gone }, known, gone }, reported)
+    if (problem !== null) after.problem = problem
+  }
+  return save(tx, clock, payment, { ...after, ...gone }, returns)
+}
+
+async function settlePayment(
+  tx: Queries,
+  clock: Clock,
+  payment: PaymentTable,
+  found: Found,
+): Promise<Partial<PaymentTable>> {
+  if (payment.status === 'succeeded')
+    return found.status === 'succeeded'
+      ? { problem: null }
+      : { problem: `The provider reports ${found.status} after it reported success. Look at it there.` }
+  if (found.status === 'pending') return {}
+  if (found.status === 'canceled') return { status: 'canceled', problem: null, url: null }
+  const problem = await objectionTo(tx, payment, found)
+  if (problem !== null) return { status: 'held', problem, url: null }
+  const { account_id: accountId, amount, provider, provider_id } = payment
+  await post(tx, clock, {
+    ...{ accountId, type: 'payment', amount, description: `Payment through ${provider}` },
+    reference: referenceOf(payment, provider_id),
+  })
+  return { status: 'succeeded', booked_at: clock.now(), problem: null, url: null }
+}
+
+/** The reason why money that has arrived is not booked. */
+async function objectionTo(tx: Queries, payment: PaymentTable, found: Found): Promise<string | null> {
+  if (found.currency !== CURRENCY)
+    return `Not booked: the provider received ${found.currency}, not ${CURRENCY}.`
+  if (found.amount !== payment.amount)
+    return `Not booked: the provider received ${formatMoney(found.amount)}, not ${formatMoney(payment.amount)}.`
+  if (payment.refunded + payment.disputed > 0) return 'Not booked: it was paid back.'
+  return (await isClosed(tx, payment.account_id)) ? 'Not booked: the account is closed.' : null
+}
+
+interface Returning {
+  payment: PaymentTable
+  known: PaymentReturnTable | undefined
+  /** The sums that have gone back, which this may change. */
+  gone: { refunded: number; disputed: number }
+}
+
+/** Books a refund or a dispute, or its end. @returns why it was not booked */
+async function settleReturn(
+  tx: Queries,
+  clock: Clock,
+  { payment, known, gone }: Returning,
+  { kind, providerId, amount, currency, status }: Return,
+): Promise<string | null> {
+  if (status === 'pending') return null
+  const row = known ?? fresh(payment, clock, { kind, providerId, amount })
+  const isTaken = row.status === 'taken' || row.status === 'reversed'
+  if (status === 'reversed') {
+    if (row.status === 'reversed' || row.status === 'failed') return null
+    await keep(tx, { ...row, status: isTaken ? 'reversed' : 'failed' })
+    if (isTaken) await move(tx, clock, { payment, row, gone }, 1)
+    return null
+  }
+  if (isTaken) return null
+  const rest = kind === 'refund' ? payment.amount - payment.refunded : payment.amount - payment.disputed
+  if (currency !== CURRENCY || amount > rest || amount <= 0 || amount !== row.amount)
+    return `Not booked: a ${kind} of ${formatMoney(amount)} ${currency} (${providerId}), which does not match the payment.`
+  await keep(tx, { ...row, status: 'taken' })
+  await move(tx, clock, { payment, row, gone }, -1)
+  return null
+}
+
+/** Moves the amount of a refund or dispute out of the balance, or back into it; one that was never booked stays out. */
+async function move(
+  tx: Queries,
+  clock: Clock,
+  { payment, row, gone }: { payment: PaymentTable; row: PaymentReturnTable; gone: Returning['gone'] },
+  sign: 1 | -1,
+): Promise<void> {
+  const { kind, amount, provider_id } = row
+  gone[kind === 'refund' ? 'refunded' : 'disputed'] -= sign * amount
+  if (payment.status !== 'succeeded' || provider_id === null) return
+  const about = sign < 0 ? `${kind} of a payment` : `${kind} of a payment, reversed`
+  await post(tx, clock, {
+    accountId: payment.account_id,
+    type: 'payment',
+    amount: sign * amount,
+    description: `${about} through ${payment.provider}`,
+    reference: `${referenceOf(payment, provider_id)}${sign < 0 ? '' : ':reversed'}`,
+  })
+}
+
+function fresh(
+  { payment_id }: PaymentTable,
+  clock: Clock,
+  { kind, providerId, amount }: Pick<Return, 'kind' | 'providerId' | 'amount'>,
+): PaymentReturnTable {
+  return {
+    ...{ return_id: uuid(), payment_id, kind, provider_id: providerId, amount },
+    ...{ status: 'requested', reason: null, created_at: clock.now() },
+  }
+}
+
+/** Writes a refund or dispute: a new row, or the new status of one. */
+async function keep(tx: Queries, row: PaymentReturnTable): Promise<void> {
+  await tx
+    .insertInto('payment_returns')
+    .values(row)
+    .onConflict((conflict) => conflict.column('return_id').doUpdateSet({ status: row.status }))
+    .execute()
+}
+
+async function save(
+  tx: Queries,
+  clock: Clock,
+  payment: PaymentTable,
+  change: Partial<PaymentTable>,
+  returns: readonly PaymentReturnTable[] = [],
+): Promise<Settled> {
+  const now = clock.now()
+  const after = { ...payment, ...change, looked_at: now }
+  const isBusy = returns.some(({ status }) => status === 'requested')
+  const next = { ...after, look_at: nextLook(after, now, isBusy) }
+  await tx.updateTable('payments').set(next).where('payment_id', '=', payment.payment_id).execute()
+  return { payment: next, news: next.problem === payment.problem ? null : next.problem }
+}
+
+/**
+ * The time of the next look at a payment: soon while something is open, then after as long as it is old.
+ * @returns null if there is nothing to expect
+ */
+export function nextLook(
+  { status, created_at }: Pick<PaymentTable, 'status' | 'created_at'>,
+  now: number,
+  isBusy: boolean,
+): number | null {
+  const ageMs = Math.max(0, now - created_at)
+  if (status === 'pending') return now + Math.min(Math.max(SOONEST_MS, Math.round(ageMs / 8)), 10 * MINUTE) // not money
+  if (isBusy) return now + MINUTE
+  if (status === 'canceled' || ageMs > LAST_LOOK_MS) return null
+  return now + Math.max(DAY, ageMs)
+}

@@ -1,0 +1,50 @@
+declare module '../database/schema.ts' {
+  interface Schema {
+    payments: PaymentTable
+    payment_returns: PaymentReturnTable
+  }
+}
+
+/** A customer's payment through a provider. */
+export interface PaymentTable {
+  payment_id: string
+  account_id: string
+  provider: string
+  /** The provider's own id; null until the provider knows the payment. */
+  provider_id: string | null
+  /** A second id that the provider uses in notifications about refunds and disputes; null if it has none. */
+  charge_id: string | null
+  /** `held`: the provider has money that was not booked; `problem` says why. */
+  status: 'pending' | 'succeeded' | 'canceled' | 'held'
+  amount: number
+  /** The sums that refunds and disputes have taken back. */
+  refunded: number
+  disputed: number
+  /** The provider's page, where the customer pays. */
+  url: string | null
+  /** The page to which the provider sends the customer back. */
+  return_url: string
+  /** The reason why something was not booked, for the operator; null if there is none. */
+  problem: string | null
+  created_at: number
+  /** The time when it was added to the balance. */
+  booked_at: number | null
+  /** When the provider was last asked about it, and when it is next; null: never. */
+  looked_at: number | null
+  look_at: number | null
+}
+
+/** Money of a payment that goes back: a refund, or a dispute of the customer's bank. */
+export interface PaymentReturnTable {
+  return_id: string
+  payment_id: string
+  kind: 'refund' | 'dispute'
+  /** The provider's own id; null until a refund that the operator requested was sent. */
+  provider_id: string | null
+  amount: number
+  /** `requested` by the operator; `taken` from the balance; `reversed`: the money came back; `failed`: nothing was taken. */
+  status: 'requested' | 'taken' | 'reversed' | 'failed'
+  /** The operator's reason, or why it failed; null if it came from the provider. */
+  reason: string | null
+  created_at: number
+}

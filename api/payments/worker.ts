@@ -1,0 +1,189 @@
+import type { FastifyBaseLogger as Logger } from 'fastify'
+import { findAccount } from '../accounts/accounts.ts'
+import { Loop } from '../loop.ts'
+import { messageOf } from '../message-of.ts'
+import { NoAnswer } from '../outgoing.ts'
+import type { Peers } from '../processes/peers.ts'
+import { KEY_LIVES_MS, openPayment, type Paying, providerOf, returnsOf } from './payments.ts'
+import { type PaymentProvider, Refused } from './provider.ts'
+import { nextLook, settle } from './settling.ts'
+import type { PaymentReturnTable, PaymentTable } from './tables.ts'
+
+const LOOK_EVERY_MS = 2_000
+/** Payments that are looked at together: a provider that hangs keeps none waiting for long. */
+const AT_ONCE = 16
+/** Notifications make a payment due, but not more often than this. */
+const APART_MS = 2_000
+/** A notification names a payment by few ids. */
+const MOST_IDS = 4
+const STUCK_MS = 30 * 24 * 3600_000
+
+interface PaymentWorkerOptions extends Paying {
+  log: Logger
+  peers: Peers
+}
+
+/**
+ * Asks the providers about payments until each has an end, and books what they report. A payment's row is the job, with
+ * the time at which it is due.
+ */
+export class PaymentWorker {
+  readonly #options: PaymentWorkerOptions
+  readonly #loop: Loop
+
+  constructor(options: PaymentWorkerOptions) {
+    this.#options = options
+    this.#loop = new Loop({
+      clock: options.clock,
+      log: options.log,
+      turn: async () => {
+        if ((await this.look()) === AT_ONCE) this.wake()
+      },
+      failure: 'payments could not be looked at; trying again',
+      pauseMs: () => LOOK_EVERY_MS,
+      isOurs: () => options.peers.holds('billing'),
+    })
+  }
+
+  start(): void {
+    if (this.#options.providers.length > 0) this.#loop.start()
+  }
+
+  async stop(): Promise<void> {
+    await this.#loop.stop()
+  }
+
+  wake(): void {
+    this.#loop.wake()
+  }
+
+  /**
+   * Takes a provider's notification as a hint to ask about a payment soon. Anyone can send one, so nothing of it is
+   * believed.
+   */
+  async hint(provider: string, ids: readonly string[]): Promise<void> {
+    const { db, clock } = this.#options
+    const named = ids.slice(0, MOST_IDS)
+    if (named.length === 0) return
+    const now = clock.now()
+    const rows = await db
+      .selectFrom('payments')
+      .selectAll()
+      .where('provider', '=', provider)
+      .where((eb) => eb.or([eb('provider_id', 'in', named), eb('charge_id', 'in', named)]))
+      .limit(MOST_IDS)
+      .execute()
+    for (const { payment_id, looked_at, look_at } of rows) {
+      const soon = Math.max(now, (looked_at ?? 0) + APART_MS)
+      if (look_at !== null && look_at <= soon) continue
+      await db.updateTable('payments').set({ look_at: soon }).where('payment_id', '=', payment_id).execute()
+      this.wake()
+    }
+  }
+
+  /** Looks at payments that are due. @returns how many there were, at most AT_ONCE */
+  async look(): Promise<number> {
+    const { db, clock, log } = this.#options
+    const due = await db
+      .selectFrom('payments')
+      .selectAll()
+      .where('look_at', '<=', clock.now())
+      .orderBy('look_at')
+      .limit(AT_ONCE)
+      .execute()
+    const failures = (await Promise.all(due.map((payment) => this.#lookAt(payment)))).flatMap(
+      (why) => why ?? [],
+    )
+    const [reason] = failures
+    if (reason !== undefined)
+      log.warn({ reason, payments: failures.length }, 'payments could not be looked at; trying again')
+    return due.length
+  }
+
+  /** @returns the reason why it could not be looked at, if so */
+  async #lookAt(payment: PaymentTable): Promise<string | null> {
+    const { log } = this.#options
+    const { payment_id, account_id, provider } = payment
+    try {
+      const problem = await this.#ask(payment)
+      if (problem !== null)
+        log.warn({ payment_id, account_id, provider, problem }, 'a payment was not booked')
+      return null
+    } catch (error) {
+      await this.#postpone(payment)
+      if (error instanceof NoAnswer || error instanceof Refused) return messageOf(error)
+      throw error
+    }
+  }
+
+  /** @returns a problem that was not known before */
+  async #ask(payment: PaymentTable): Promise<string | null> {
+    const { db, clock, providers } = this.#options
+    const { payment_id, provider_id } = payment
+    if (provider_id === null) return this.#open(payment)
+    const provider = providerOf(providers, payment)
+    for (const refund of await returnsOf(db, [payment_id]))
+      if (refund.status === 'requested' && refund.provider_id === null)
+        await this.#send(provider, { ...payment, provider_id }, refund)
+    const { news } = await settle({ db, clock }, payment_id, await provider.find(provider_id))
+    return news
+  }
+
+  /** Opens a payment whose request died. Nobody has its page, so one that is too old to be repeated is not paid. */
+  async #open(payment: PaymentTable): Promise<string | null> {
+    const { db, clock } = this.#options
+    if (clock.now() - payment.created_at < KEY_LIVES_MS)
+      return (await openPayment(this.#options, payment)).problem
+    await db
+      .updateTable('payments')
+      .set({ status: 'canceled', look_at: null })
+      .where('payment_id', '=', payment.payment_id)
+      .where('provider_id', 'is', null)
+      .execute()
+    return null
+  }
+
+  /** Sends a refund that the operator requested. A repeat finds the first one, as long as the provider keeps its key. */
+  async #send(
+    provider: PaymentProvider,
+    payment: PaymentTable & { provider_id: string },
+    refund: PaymentReturnTable,
+  ): Promise<void> {
+    const { db, clock } = this.#options
+    const { return_id: refundId, amount, reason } = refund
+    const isOld = clock.now() - refund.created_at > KEY_LIVES_MS
+    const { email } = await findAccount(db, payment.account_id)
+    const ids = { providerId: payment.provider_id, chargeId: payment.charge_id }
+    const sending = { refundId, payment: ids, amount, reason: reason ?? '', email }
+    const sent = isOld
+      ? new Refused('The provider did not answer for a day. Look there whether it was refunded.')
+      : await provider.refund(sending).catch((error: unknown) => {
+          if (error instanceof Refused) return error
+          throw error
+        })
+    const change =
+      sent instanceof Refused ? { status: 'failed' as const, reason: sent.message } : { provider_id: sent }
+    await db
+      .updateTable('payment_returns')
+      .set(change)
+      .where('return_id', '=', refundId)
+      .where('status', '=', 'requested')
+      .execute()
+  }
+
+  /** A payment that waits forever must not take a place of its account's open ones. */
+  async #postpone({ payment_id, status, created_at, problem }: PaymentTable): Promise<void> {
+    const { db, clock } = this.#options
+    const now = clock.now()
+    const isStuck = status === 'pending' && now - created_at > STUCK_MS
+    const change = isStuck
+      ? { status: 'held' as const, problem: problem ?? 'The provider has reported no end of it for a month.' }
+      : {}
+    const look_at = nextLook({ status: isStuck ? 'held' : 'pending', created_at }, now, false)
+    await db
+      .updateTable('payments')
+      .set({ ...change, look_at })
+      .where('payment_id', '=', payment_id)
+      .execute()
+  }
+}

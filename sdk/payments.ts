@@ -1,0 +1,37 @@
+import type { Payment, PaymentCreate } from './openapi.ts'
+import { everyItem } from './paging.ts'
+import type { Call, CallOptions, Query, Settings } from './request.ts'
+
+/** Pauses between looks at a payment: short while a customer watches, then longer. */
+const PAUSE_MS = 2_000
+const LONGEST_PAUSE_MS = 30_000
+
+export function payments({ sleep }: Pick<Settings, 'sleep'>, call: Call) {
+  const list = (query: Query<'GET /account/payments'> = {}, options?: CallOptions) =>
+    call('GET /account/payments', { query }, options)
+  const get = (payment_id: string, options?: CallOptions) =>
+    call('GET /account/payments/{payment_id}', { path: { payment_id } }, options)
+  return {
+    /** The services through which the account can be topped up. */
+    providers: (options?: CallOptions) => call('GET /account/payment_providers', {}, options),
+    /** One page. */
+    list,
+    /** All, page by page. */
+    listAll: (options?: CallOptions) => everyItem(list, 'payment_id', {}, options),
+    get,
+    /** Begins a payment: its `url` is the page where the customer pays. */
+    create: (body: PaymentCreate, options?: CallOptions) => call('POST /account/payments', { body }, options),
+    /** Resolves when a payment is no longer pending, or as soon as a condition of yours is true. */
+    waitFor: async (
+      payment_id: string,
+      options: CallOptions = {},
+      isEnough = (payment: Payment) => payment.status !== 'pending',
+    ): Promise<Payment> => {
+      for (let pause = PAUSE_MS; ; pause = Math.min(pause * 1.2, LONGEST_PAUSE_MS)) {
+        const payment = await get(payment_id, options)
+        if (isEnough(payment)) return payment
+        await sleep(pause, options.signal)
+      }
+    },
+  }
+}

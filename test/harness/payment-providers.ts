@@ -1,0 +1,210 @@
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { onTestFinished } from 'vitest'
+
+/** Money that went back, as both providers keep it. */
+interface Back {
+  id: string
+  kind: 'refund' | 'dispute'
+  kopecks: number
+  status: string
+}
+
+/** A payment as the played providers keep it. */
+export interface PlayedPayment {
+  id: string
+  /** Stripe's payment intent. */
+  intent: string
+  provider: 'yookassa' | 'stripe'
+  kopecks: number
+  currency: string
+  status: 'pending' | 'succeeded' | 'canceled'
+  returnUrl: string
+  backs: Back[]
+  /** The request that opened it. */
+  sent: Record<string, unknown>
+}
+
+const KEYS = { yookassa: `Basic ${btoa('shop:key')}`, stripe: 'Bearer sk_test' }
+
+/** YooKassa and Stripe as their documentation describes them, on one local server. */
+export class PlayedProviders {
+  readonly payments = new Map<string, PlayedPayment>()
+  readonly #byKey = new Map<string, object>()
+  readonly #server = createServer((request, response) => {
+    this.#answer(request, response).catch((error: unknown) => response.destroy(Error(String(error))))
+  })
+  /** Requests that reached it. */
+  requests = 0
+  /** Every request is cut off, before it is carried out or after. */
+  fault: 'none' | 'down' | 'lost replies' = 'none'
+
+  async listen(port = 0): Promise<void> {
+    await once(this.#server.listen(port, '127.0.0.1'), 'listening')
+  }
+
+  close(): void {
+    this.#server.close()
+    this.#server.closeAllConnections()
+  }
+
+  get origin(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}` // it listens on a port
+  }
+
+  /** The settings of the service that lead here. */
+  get urls(): { yookassa: URL; stripe: URL } {
+    const { host } = new URL(this.origin)
+    return { yookassa: new URL(`http://shop:key@${host}/v3`), stripe: new URL(`http://sk_test@${host}/v1`) }
+  }
+
+  get last(): PlayedPayment {
+    const last = [...this.payments.values()].at(-1)
+    if (!last) throw new Error('no payment was opened')
+    return last
+  }
+
+  back(payment: PlayedPayment, back: Omit<Back, 'id'>): Back {
+    const made = { id: `${back.kind}-${randomUUID()}`, ...back }
+    payment.backs.push(made)
+    return made
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? '/', this.origin)
+    const body = await text(request)
+    const page = /^\/pay\/(.+)$/.exec(url.pathname)?.[1]
+    if (page) return this.#page(request, response, this.#find(page))
+    this.requests += 1
+    if (this.fault === 'down') return void response.destroy()
+    const provider = url.pathname.startsWith('/v3/') ? 'yookassa' : 'stripe'
+    const isKnown = request.headers.authorization === KEYS[provider]
+    const reply = isKnown ? this.#carryOut(provider, request, url, body) : { status: 401, body: {} }
+    if (this.fault === 'lost replies') return void response.destroy()
+    response.writeHead(reply.status, { 'content-type': 'application/json' }).end(JSON.stringify(reply.body))
+  }
+
+  /** The page where customers pay: a GET shows it, and a POST pays. */
+  #page({ method }: IncomingMessage, response: ServerResponse, payment: PlayedPayment): void {
+    if (method === 'POST') {
+      payment.status = 'succeeded'
+      response.writeHead(303, { location: payment.returnUrl }).end()
+    } else
+      response
+        .writeHead(200, { 'content-type': 'text/html' })
+        .end('<html lang="en"><title>Bank</title><form method="post"><button>Pay</button></form></html>')
+  }
+
+  #carryOut(
+    provider: PlayedPayment['provider'],
+    { method, headers }: IncomingMessage,
+    url: URL,
+    body: string,
+  ): { status: number; body: object } {
+    const key = headers['idempotence-key'] ?? headers['idempotency-key']
+    const made = this.#byKey.get(`${provider} ${key}`)
+    if (method === 'POST' && made) return { status: 200, body: made }
+    const [, , ...path] = url.pathname.split('/')
+    const fields =
+      provider === 'yookassa' ? JSON.parse(body || '{}') : Object.fromEntries(new URLSearchParams(body))
+    try {
+      const reply = this.#reply(provider, `${method} ${path.join('/')}`, url.searchParams, fields)
+      if (method === 'POST') this.#byKey.set(`${provider} ${key}`, reply)
+      return { status: 200, body: reply }
+    } catch (error) {
+      return { status: 400, body: { error: String(error) } }
+    }
+  }
+
+  // The tests say themselves what the service sends.
+  // biome-ignore lint/suspicious/noExplicitAny: a wrong guess fails the request that made it
+  #reply(provider: PlayedPayment['provider'], call: string, query: URLSearchParams, fields: any): object {
+    const opened = { provider, sent: fields }
+    if (call === 'POST payments') {
+      const { amount, confirmation } = fields
+      const kopecks = Number(amount.value.replace('.', ''))
+      return this.#yookassa(this.#open({ ...opened, kopecks, returnUrl: confirmation.return_url }))
+    }
+    if (call === 'POST checkout/sessions') {
+      const kopecks = Number(fields['line_items[0][price_data][unit_amount]'])
+      return this.#stripe(this.#open({ ...opened, kopecks, returnUrl: fields.success_url }))
+    }
+    const [, id = ''] = /^GET (?:payments|checkout\/sessions)\/(.+)$/.exec(call) ?? []
+    if (id) return provider === 'yookassa' ? this.#yookassa(this.#find(id)) : this.#stripe(this.#find(id))
+    const named = this.#find(
+      String(
+        fields.payment_id ?? fields.payment_intent ?? query.get('payment_id') ?? query.get('payment_intent'),
+      ),
+    )
+    if (call === 'POST refunds') return backView(named, this.#refund(named, fields.amount))
+    const kind = call === 'GET disputes' ? 'dispute' : 'refund'
+    const items = named.backs.filter((back) => back.kind === kind).map((back) => backView(named, back))
+    return provider === 'yookassa'
+      ? { type: 'list', items }
+      : { object: 'list', data: items, has_more: false }
+  }
+
+  #open(given: Pick<PlayedPayment, 'provider' | 'kopecks' | 'returnUrl' | 'sent'>): PlayedPayment {
+    const ids = { id: `pay-${randomUUID()}`, intent: `pi-${randomUUID()}` }
+    const payment: PlayedPayment = { ...ids, ...given, currency: 'RUB', status: 'pending', backs: [] }
+    this.payments.set(payment.id, payment)
+    return payment
+  }
+
+  #find(id: string): PlayedPayment {
+    const found = this.payments.get(id) ?? [...this.payments.values()].find(({ intent }) => intent === id)
+    if (!found) throw new Error(`no payment ${id}`)
+    return found
+  }
+
+  #refund(payment: PlayedPayment, amount: { value: string } | string): Back {
+    const kopecks = Number(typeof amount === 'string' ? amount : amount.value.replace('.', ''))
+    const gone = payment.backs.reduce((sum, back) => sum + back.kopecks, 0)
+    if (gone + kopecks > payment.kopecks) throw new Error('more than is left')
+    return this.back(payment, { kind: 'refund', kopecks, status: 'succeeded' })
+  }
+
+  #yookassa(payment: PlayedPayment): object {
+    const url = `${this.origin}/pay/${payment.id}`
+    return {
+      id: payment.id,
+      status: payment.status,
+      amount: rubles(payment),
+      confirmation: { type: 'redirect', confirmation_url: url },
+    }
+  }
+
+  #stripe({ id, intent, kopecks, currency, status }: PlayedPayment): object {
+    const money = { amount_total: kopecks, currency: currency.toLowerCase() }
+    const paid = { id: intent, status: 'succeeded', amount_received: kopecks, currency: money.currency }
+    return {
+      id,
+      ...money,
+      url: status === 'pending' ? `${this.origin}/pay/${id}` : null,
+      status: { pending: 'open', succeeded: 'complete', canceled: 'expired' }[status],
+      payment_status: status === 'succeeded' ? 'paid' : 'unpaid',
+      payment_intent: status === 'succeeded' ? paid : null,
+    }
+  }
+}
+
+function rubles({ kopecks, currency }: { kopecks: number; currency: string }) {
+  return { value: (kopecks / 100).toFixed(2), currency }
+}
+
+function backView({ provider, currency }: PlayedPayment, { id, kopecks, status }: Back): object {
+  return provider === 'yookassa'
+    ? { id, status, amount: rubles({ kopecks, currency }) }
+    : { id, status, amount: kopecks, currency: currency.toLowerCase() }
+}
+
+/** Both providers, until the test ends. */
+export async function playedProviders(): Promise<PlayedProviders> {
+  const played = new PlayedProviders()
+  await played.listen()
+  onTestFinished(() => played.close())
+  return played
+}
