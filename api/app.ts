@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify'
 import { heldByStatus } from './accounts/status.ts'
-import type { BillingWorker } from './billing/worker.ts'
 import { Capacity } from './catalog/capacity.ts'
 import { openPools } from './catalog/usage.ts'
 import { Consoles } from './consoles/consoles.ts'
@@ -13,7 +12,6 @@ import { SecurityLog } from './http/server/security-log.ts'
 import type { MailQueue } from './mail/queue.ts'
 import type { Sampler } from './monitoring/sampler.ts'
 import type { Engine } from './operations/engine.ts'
-import type { PaymentWorker } from './payments/worker.ts'
 import { CredentialAccess } from './people/access.ts'
 import { roleNow } from './people/membership/members.ts'
 import { personOf } from './people/person/people.ts'
@@ -24,21 +22,19 @@ import type { Connectivity } from './servers/lifecycle/connectivity.ts'
 import type { Reconciler } from './servers/lifecycle/reconcile.ts'
 import type { Servers } from './servers/servers.ts'
 import type { WebhookWorker } from './webhooks/worker.ts'
+import { charging } from './wiring/billing.ts'
 import { pushing } from './wiring/events.ts'
 import { answering } from './wiring/listener.ts'
 import type { AppOptions, Wired } from './wiring/options.ts'
-import { paying } from './wiring/payments.ts'
 import { signingIn } from './wiring/people.ts'
-import { charging, renting } from './wiring/servers.ts'
+import { renting } from './wiring/servers.ts'
 
-export interface App {
+export interface App extends Pick<ReturnType<typeof charging>, 'billing' | 'payments'> {
   http: FastifyInstance
   engine: Engine
   connectivity: Connectivity
   reconciler: Reconciler
   backups: BackupSchedule
-  billing: BillingWorker
-  payments: PaymentWorker
   sampler: Sampler
   events: EventWorker
   webhooks: WebhookWorker
@@ -66,8 +62,7 @@ export async function buildApp(given: AppOptions): Promise<App> {
   const { parts: rentParts, ...rented } = renting(options, capacity, turns)
   const { engine, connectivity, reconciler, backups, sampler } = rented
   const { mails, parts: signInParts } = signingIn(options)
-  const { billing, parts: chargeParts } = charging(options, engine, signInParts)
-  const { payments, parts: payParts } = paying(options, signInParts)
+  const { billing, payments, parts: chargeParts } = charging(options, engine, signInParts)
   const { events, webhooks, parts: pushParts } = pushing(options, access)
   const retention = new Retention({ db, clock, log: options.log, peers, cleaning: cleaning() })
   const parts = {
@@ -75,7 +70,6 @@ export async function buildApp(given: AppOptions): Promise<App> {
     ...{ capacity, consoles, eventScopes, quotas, roleNow, personOf },
     ...rentParts,
     ...chargeParts,
-    ...payParts,
     ...pushParts,
     ...signInParts,
   }

@@ -1,3 +1,4 @@
+import type { Clock } from '../clock.ts'
 import { parseMoney, UNITS_PER_KOPECK } from '../money.ts'
 import { boundedFetch, NoAnswer } from '../outgoing.ts'
 import { Refused } from './provider.ts'
@@ -10,26 +11,27 @@ interface Sent {
   method: 'GET' | 'POST'
   headers: Readonly<Record<string, string>>
   body?: string
+  clock: Clock
 }
 
 /** Sends a request to a provider. @returns its reply. @throws NoAnswer, Refused */
-export async function ask(url: URL, { method, headers, body }: Sent): Promise<Reply> {
+export async function ask(url: URL, { method, headers, body, clock }: Sent): Promise<Reply> {
   const { origin, pathname } = url
-  const response = await boundedFetch(url.href, {
-    method,
-    headers,
-    redirect: 'error',
-    signal: AbortSignal.timeout(TIMEOUT_MS),
-    ...(body === undefined ? {} : { body }),
-  })
+  const [late, isDone] = [new AbortController(), new AbortController()]
+  void clock.sleep(TIMEOUT_MS, isDone.signal).then(() => late.abort())
+  const sent = { method, headers, redirect: 'error', ...(body === undefined ? {} : { body }) }
+  const response = await boundedFetch(url.href, { ...sent, signal: late.signal }).finally(() =>
+    isDone.abort(),
+  )
   const text = await response.text()
   const { status } = response
-  // What a provider writes goes into logs and to the operator, who needs its beginning.
+  // The provider's text goes into logs and to the operator, who needs its beginning.
   const why = `${method} ${origin}${pathname} replied ${status}: ${text.slice(0, 300)}`
   if (PASSING.includes(status)) throw new NoAnswer(why)
   if (!response.ok) throw new Refused(why)
   try {
-    return new Reply(JSON.parse(text))
+    const reply: unknown = JSON.parse(text)
+    return new Reply(reply)
   } catch {
     throw new NoAnswer(`${why} is not JSON`)
   }

@@ -1,3 +1,4 @@
+import type { Clock } from '../clock.ts'
 import { UNITS_PER_KOPECK, wholeTimes } from '../money.ts'
 import { NoAnswer } from '../outgoing.ts'
 import type { Found, Order, PaymentProvider, Return } from './provider.ts'
@@ -27,10 +28,12 @@ export class Stripe implements PaymentProvider {
   readonly name = 'stripe'
   readonly title = 'Stripe'
   readonly #url: URL
+  readonly #clock: Clock
 
   /** @param url with the secret key as user */
-  constructor(url: URL) {
+  constructor(url: URL, clock: Clock) {
     this.#url = url
+    this.#clock = clock
   }
 
   async open({ paymentId, accountId, amount, returnUrl, email, seller }: Order) {
@@ -106,9 +109,11 @@ export class Stripe implements PaymentProvider {
     const key = decodeURIComponent(username)
     const headers = { authorization: `Bearer ${key}`, 'stripe-version': VERSION }
     const url = new URL(`${origin}${pathname.replace(/\/$/, '')}/${path}`)
-    if (!sent) return ask(url, { method: 'GET', headers })
+    const clock = this.#clock
+    if (!sent) return ask(url, { method: 'GET', headers, clock })
     return ask(url, {
       method: 'POST',
+      clock,
       headers: {
         ...headers,
         'content-type': 'application/x-www-form-urlencoded',

@@ -39,7 +39,7 @@ export class PaymentWorker {
       turn: async () => {
         if ((await this.look()) === AT_ONCE) this.wake()
       },
-      failure: 'payments could not be looked at; trying again',
+      failure: 'due payments could not be fetched; trying again',
       pauseMs: () => LOOK_EVERY_MS,
       isOurs: () => options.peers.holds('billing'),
     })
@@ -96,11 +96,14 @@ export class PaymentWorker {
     )
     const [reason] = failures
     if (reason !== undefined)
-      log.warn({ reason, payments: failures.length }, 'payments could not be looked at; trying again')
+      log.warn(
+        { reason, payments: failures.length },
+        'the provider of payments could not be asked; trying again',
+      )
     return due.length
   }
 
-  /** @returns the reason why it could not be looked at, if so */
+  /** @returns the reason why the provider could not be asked; null if it was */
   async #lookAt(payment: PaymentTable): Promise<string | null> {
     const { log } = this.#options
     const { payment_id, account_id, provider } = payment

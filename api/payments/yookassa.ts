@@ -1,3 +1,4 @@
+import type { Clock } from '../clock.ts'
 import type { Receipt } from '../config.ts'
 import { formatMoney } from '../money.ts'
 import { NoAnswer } from '../outgoing.ts'
@@ -16,11 +17,13 @@ export class YooKassa implements PaymentProvider {
   readonly name = 'yookassa'
   readonly title = 'YooKassa'
   readonly #url: URL
+  readonly #clock: Clock
   readonly #receipt: Receipt | null
 
   /** @param url with the shop's id and secret key as user and password */
-  constructor(url: URL, receipt: Receipt | null) {
+  constructor(url: URL, { clock, receipt }: { clock: Clock; receipt: Receipt | null }) {
     this.#url = url
+    this.#clock = clock
     this.#receipt = receipt
   }
 
@@ -92,9 +95,11 @@ export class YooKassa implements PaymentProvider {
     const shop = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
     const headers = { authorization: `Basic ${Buffer.from(shop).toString('base64')}` }
     const url = new URL(`${origin}${pathname.replace(/\/$/, '')}/${path}`)
-    if (!sent) return ask(url, { method: 'GET', headers })
+    const clock = this.#clock
+    if (!sent) return ask(url, { method: 'GET', headers, clock })
     return ask(url, {
       method: 'POST',
+      clock,
       headers: { ...headers, 'content-type': 'application/json', 'idempotence-key': sent.key },
       body: JSON.stringify(sent.body),
     })

@@ -1,4 +1,3 @@
-import { BillingWorker } from '../billing/worker.ts'
 import type { Capacity } from '../catalog/capacity.ts'
 import { hostOf } from '../catalog/file.ts'
 import { recordEnd } from '../events/operations.ts'
@@ -9,26 +8,17 @@ import { NETWORK_SUBJECT } from '../networks/networks.ts'
 import { Engine } from '../operations/engine.ts'
 import { operationSchemas } from '../operations/schema.ts'
 import { BackupSchedule } from '../servers/backups/schedule.ts'
-import { missingToResume, requireCover } from '../servers/commitment.ts'
+import { requireCover } from '../servers/commitment.ts'
 import { networkProcedures } from '../servers/lifecycle/attach.ts'
 import { Connectivity } from '../servers/lifecycle/connectivity.ts'
 import { serverProcedures } from '../servers/lifecycle/procedures.ts'
 import { Reconciler } from '../servers/lifecycle/reconcile.ts'
 import { SERVER_SUBJECT } from '../servers/operations.ts'
 import { Orders } from '../servers/order/orders.ts'
-import {
-  allServers,
-  billedItems,
-  poweredServers,
-  presentServers,
-  protectedServers,
-} from '../servers/queries.ts'
-import { reprice } from '../servers/repricing.ts'
+import { poweredServers, presentServers, protectedServers } from '../servers/queries.ts'
 import { serverRows } from '../servers/rows.ts'
 import { serverProblems } from '../servers/schema.ts'
 import { Servers } from '../servers/servers.ts'
-import { suspendAndResume } from '../servers/suspension.ts'
-import { warnPeople } from '../servers/warnings.ts'
 import { imageProcedures } from '../snapshots/image-import.ts'
 import { IMAGE_SUBJECT } from '../snapshots/images.ts'
 import { VOLUME_SUBJECT } from '../volumes/operations.ts'
@@ -75,25 +65,4 @@ export function renting(options: Wired, capacity: Capacity, turns: Turns) {
     serverNotFound: serverProblems.server_not_found,
   }
   return { engine, servers, connectivity, reconciler, backups, sampler, parts }
-}
-
-/** Wires the parts that charge accounts and book payments. */
-export function charging(
-  options: Wired,
-  engine: Engine,
-  mailing: { siteUrl: () => string; mailed: () => void },
-) {
-  const { db, clock, log, catalog, secrets, peers, graceMs = DAY_MS, keepSuspendedMs = null } = options
-  const billing = new BillingWorker({
-    db,
-    clock,
-    log,
-    peers,
-    items: billedItems,
-    reprice: (now) => reprice(db, catalog, now),
-    suspendAndResume: () => suspendAndResume({ db, clock, engine, graceMs, keepSuspendedMs }),
-    warn: () => warnPeople({ db, clock, secrets, catalog, keepSuspendedMs, ...mailing }),
-  })
-  const missing = (accountId: string) => missingToResume(db, accountId)
-  return { billing, parts: { billedItems, allServers, missingToResume: missing } }
 }

@@ -7,7 +7,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
 
 const statements = [
   `CREATE TABLE payments (
-    payment_id text PRIMARY KEY, account_id text NOT NULL REFERENCES accounts (account_id),
+    payment_id text PRIMARY KEY, account_id text NOT NULL,
     provider text NOT NULL, provider_id text, charge_id text, status text NOT NULL,
     amount bigint NOT NULL CHECK (amount > 0), refunded bigint NOT NULL, disputed bigint NOT NULL,
     url text, return_url text NOT NULL, problem text,
