@@ -19,7 +19,8 @@ import {
 } from './harness/sources.ts'
 
 test('money is never a float', () => {
-  const isMoney = (file: string) => /^api\/(billing\/|payments\/|money\.ts|catalog\/(plans|prices)\.ts)/.test(file)
+  const isMoney = (file: string) =>
+    /^api\/(billing\/|payments\/|money\.ts|catalog\/(plans|prices)\.ts)/.test(file)
   const names = ['parseFloat', 'parseInt', 'toFixed', 'toPrecision', 'round', 'floor', 'ceil', 'trunc']
   const wrong = product
     .filter(({ file }) => isMoney(file))
