@@ -3,6 +3,7 @@ import { findAccount, lockAccount } from '../accounts/accounts.ts'
 import type { Catalog } from '../catalog/file.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
+import { deleteFound } from '../database/deletion.ts'
 import { countOf, type Page, pageOf } from '../database/page.ts'
 import { audit } from '../events/outbox.ts'
 import { ApiError, bodyIssue, found, invalid } from '../http/contract/problem.ts'
@@ -247,13 +248,18 @@ export async function lockPayment(tx: Queries, paymentId: string): Promise<Payme
 
 /** Deletes at most `limit` payments that were canceled, and created before a moment. @returns the number deleted */
 export function forgetCanceled(db: Database, before: number, limit: number): Promise<number> {
-  return deletePayments(db, canceled(db).where('created_at', '<', before).limit(limit))
+  return deleteFound(db, 'payments', 'payment_id', canceled(db).where('created_at', '<', before).limit(limit))
 }
 
 /** Deletes canceled payments of an account beyond its newest ones. @returns the number deleted */
 export function forgetExcess(db: Database, accountId: string, most: number, limit: number): Promise<number> {
   const own = canceled(db).where('account_id', '=', accountId)
-  return deletePayments(db, own.orderBy('payment_id', 'desc').limit(limit).offset(most))
+  return deleteFound(
+    db,
+    'payments',
+    'payment_id',
+    own.orderBy('payment_id', 'desc').limit(limit).offset(most),
+  )
 }
 
 /** A query of the canceled payments that nothing refers to. */
@@ -263,12 +269,4 @@ function canceled(db: Database) {
     .select('payment_id')
     .where('status', '=', 'canceled')
     .where('payment_id', 'not in', (eb) => eb.selectFrom('payment_returns').select('payment_id'))
-}
-
-async function deletePayments(db: Database, rows: ReturnType<typeof canceled>): Promise<number> {
-  const { numDeletedRows } = await db
-    .deleteFrom('payments')
-    .where('payment_id', 'in', rows)
-    .executeTakeFirst()
-  return Number(numDeletedRows)
 }
