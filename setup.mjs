@@ -142,6 +142,7 @@ const programs = [
   },
   { program: 'sshpass', testsOnly: true },
   { program: 'chromium', testsOnly: true },
+  { program: 'hcloud', apt: 'hcloud-cli', testsOnly: true },
 ]
 
 const aptLists = '/var/lib/apt/lists'

@@ -46,6 +46,7 @@ export interface Config {
   /** The time after which suspended servers are deleted; null: never. */
   readonly keepSuspendedMs: number | null
   readonly hasConsole: boolean
+  readonly hasHcloud: boolean
   /** Requests a minute. */
   readonly rateLimits: { readonly reads: number; readonly writes: number; readonly anonymous: number }
   /** The interval between two measurements of the machines. */
@@ -115,6 +116,7 @@ export function readConfig(env: NodeJS.ProcessEnv, flags: Partial<Record<Setting
     sshPorts: readPortRange(raw('sshPorts')),
     graceMs: readHours('graceMs', raw('graceMs')),
     keepSuspendedMs: readDays('keepSuspendedMs', raw('keepSuspendedMs')),
+    hasHcloud: oneOf('hasHcloud', raw('hasHcloud'), ['on', 'off'] as const) === 'on',
     hasConsole: oneOf('hasConsole', raw('hasConsole'), ['on', 'off'] as const) === 'on',
     rateLimits: readRateLimits(raw('rateLimits')),
     sampleSeconds: readSampleSeconds(raw('sampleSeconds')),

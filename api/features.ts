@@ -7,6 +7,7 @@ import { events } from './events/feature.ts'
 import type { EventScopes } from './events/types.ts'
 import { type Cleaning, feature } from './feature.ts'
 import { firewalls } from './firewalls/feature.ts'
+import { hcloud } from './hcloud/feature.ts'
 import { forgetExcessKeys, forgetKeys } from './http/server/idempotency.ts'
 import { monitoring } from './monitoring/feature.ts'
 import { networks } from './networks/feature.ts'
@@ -47,6 +48,7 @@ export const features = [
   snapshots,
   operations,
   operator,
+  hcloud,
   idempotency,
 ]
 

@@ -96,6 +96,12 @@ export const settings = {
     fallback: '0',
     help: 'days after which servers that stay suspended are deleted, with their data; 0: never',
   },
+  hasHcloud: {
+    env: 'BERTH_HCLOUD',
+    flag: '--hcloud',
+    fallback: 'off',
+    help: 'on: /hcloud/v1 answers tools that speak the hcloud API; see docs/hcloud.md',
+  },
   hasConsole: { env: 'BERTH_CONSOLE', flag: '--console', fallback: 'on', help: 'the web console: on or off' },
   rateLimits: {
     env: 'BERTH_RATE_LIMITS',

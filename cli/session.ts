@@ -40,6 +40,8 @@ export function addGlobalOptions(program: Program): Program {
 /** The client, settings and terminal that a command works with. */
 export interface Session {
   berth: Berth
+  /** The address of the API. */
+  url: string
   terminal: Terminal
   format: Format
   /** Prints one object, a line per part. */
@@ -68,6 +70,7 @@ export function sessionOf(command: Command): Session {
   const { url, token } = chooseContext(terminal.env, connection)
   return {
     berth: new Berth({ baseUrl: url, token }),
+    url,
     terminal,
     format,
     show: (item, parts) => showOne(terminal.stdout, format, item, parts),

@@ -6,6 +6,7 @@ import { Refusal } from './errors.ts'
 import { idOf, kind } from './find.ts'
 import { repeated } from './flags.ts'
 import type { Columns } from './output.ts'
+import { projectKind } from './project.ts'
 import { action, listCommand, mustShow } from './session.ts'
 
 export const tokenKind = kind({
@@ -66,6 +67,8 @@ interface CreateOptions {
   scope: TokenCreate['scopes']
   expires?: string
   cidr?: string[]
+  hcloud?: boolean
+  project?: string
 }
 
 function createCommand(): Command {
@@ -87,11 +90,22 @@ function createCommand(): Command {
       'address or range that it may be used from, such as 203.0.113.0/24 (repeatable; default: the ranges of your token)',
       repeated,
     )
+    .addOption(
+      new Option(
+        '--hcloud',
+        'for tools that speak the hcloud API, by default with the scopes read and write',
+      ).implies({ scope: ['read', 'write'] }),
+    )
+    .option(
+      '--project <project>',
+      'project that a token for these tools sees, by name or id (default: yours)',
+    )
     .action(
-      action(async (session, name: string, { scope: scopes, expires, cidr: cidrs }: CreateOptions) => {
+      action(async (session, name: string, options: CreateOptions) => {
         mustShow(session, 'token')
-        const { berth, show, note } = session
-        await show(await berth.tokens.create({ name, scopes, expires_at: expires, cidrs }), {
+        const { berth, url, show, note } = session
+        const created = await berth.tokens.create(await wantedToken(berth, name, options))
+        await show(created, {
           ID: ({ token_id }) => token_id,
           Name: ({ name }) => name,
           Scopes: ({ scopes }) => scopes.join(', '),
@@ -99,9 +113,22 @@ function createCommand(): Command {
           Expires: ({ expires_at }) => expires_at,
           Token: ({ token }) => token,
         })
+        if (options.hcloud) {
+          note(`export HCLOUD_ENDPOINT=${new URL('/hcloud/v1', url)}`)
+          note(`export HCLOUD_TOKEN=${created.token}`)
+        }
         note('The token is shown only once. Store it in a safe place.')
       }),
     )
+}
+
+async function wantedToken(
+  berth: Berth,
+  name: string,
+  { scope: scopes, expires, cidr: cidrs, hcloud, project }: CreateOptions,
+): Promise<TokenCreate> {
+  const project_id = project === undefined ? undefined : await idOf(berth, projectKind, project)
+  return { name, scopes, expires_at: expires, cidrs, kind: hcloud ? 'hcloud' : undefined, project_id }
 }
 
 function removeCommand(): Command {

@@ -19,6 +19,8 @@ export interface Account {
   default_project_id: string
   /** Whether its servers may connect to port 25 (SMTP) of other hosts, as mail servers do; ask the operator. Ports 465 and 587 are open to all */
   is_smtp_open: boolean
+  /** Whether this installation answers `/hcloud/v1`, so that it gives tokens of the kind `hcloud` */
+  has_hcloud: boolean
   /** The token of this request; null if a person is signed in instead */
   token: {
     /** Id of a token, which is not secret */
@@ -991,6 +993,8 @@ export interface NewToken {
   parent_token_id: string | null
   /** The person who created it; it is revoked when they leave the account. Null if no person created it */
   person_id: string | null
+  /** The project that a token for hcloud's tools sees; null for a token of this API */
+  project_id: string | null
   /** Addresses that the token may be used from, in CIDR notation; empty if any address is allowed */
   cidrs: Array<string>
   /** When it stops being valid; null if never */
@@ -3031,6 +3035,8 @@ export interface Token {
   parent_token_id: string | null
   /** The person who created it; it is revoked when they leave the account. Null if no person created it */
   person_id: string | null
+  /** The project that a token for hcloud's tools sees; null for a token of this API */
+  project_id: string | null
   /** Addresses that the token may be used from, in CIDR notation; empty if any address is allowed */
   cidrs: Array<string>
   /** When it stops being valid; null if never */
@@ -3050,6 +3056,10 @@ export interface TokenCreate {
   expires_at?: string | null | undefined
   /** Addresses and ranges that it may be used from, within those of the token that creates it, which are the default */
   cidrs?: Array<string> | null | undefined
+  /** What it opens: this API, or `/hcloud/v1` alone, for tools that speak the hcloud API; its value has 64 letters and digits */
+  kind?: 'api' | 'hcloud' | undefined
+  /** The project that a token of the kind `hcloud` sees. Default: the default project of the account */
+  project_id?: string | undefined
 }
 
 export interface TokenList {

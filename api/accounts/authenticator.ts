@@ -85,6 +85,7 @@ export function authenticator(
     return {
       accountId: row.account_id,
       tokenId: row.token_id,
+      projectId: row.project_id,
       person: null,
       ...standingOf(row),
       scopes: row.scopes.split(' '),

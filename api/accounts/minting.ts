@@ -14,15 +14,18 @@ import { isoTime } from '../http/contract/fields.ts'
 import { type ApiError, bodyIssue, invalid, notFound } from '../http/contract/problem.ts'
 import type { Remember } from '../http/contract/route.ts'
 import { lockAccount } from './accounts.ts'
+import { findProject, unknownProject } from './projects.ts'
 import { requireRoom } from './quotas.ts'
 import { requireUnrevoked, revokeWithin } from './revocation.ts'
 import { accountProblems } from './schema.ts'
-import type { TokenTable } from './tables.ts'
+import type { AccountTable, TokenTable } from './tables.ts'
 import { createToken, findToken, tokenQuota } from './tokens.ts'
 import { cidrsOf } from './view.ts'
 export interface Minting {
   db: Database
   clock: Clock
+  /** Whether `/hcloud/v1` answers (default: false). */
+  hasHcloud?: boolean | undefined
   roleNow: (tx: Queries, accountId: string, personId: string) => Promise<Role>
 }
 
@@ -34,7 +37,7 @@ export interface Minting {
  * to replace was revoked before
  */
 export function mintToken(
-  { db, clock, roleNow }: Minting,
+  { db, clock, roleNow, hasHcloud = false }: Minting,
   actor: Pick<Actor, 'accountId' | 'tokenId' | 'scopes'> & { person: { personId: string } | null },
   token: {
     name: string
@@ -42,10 +45,14 @@ export function mintToken(
     cidrs: readonly string[]
     expiresAt: number | null
     replaces: string | null
+    kind?: 'api' | 'hcloud'
+    /** The project of a token of the kind hcloud (default: the account's default project). */
+    projectId?: string | undefined
   },
   remember: Remember,
 ): Promise<TokenTable & { value: string }> {
   const { accountId, tokenId: parentId, person } = actor
+  if (token.kind === 'hcloud' && !hasHcloud) throw invalid([bodyIssue('kind', 'not_in_enum', NO_HCLOUD)])
   return db.transaction().execute(async (tx) => {
     const account = await lockAccount(tx, accountId)
     // This is read under the lock, so that revoking a token or role does not miss a token that is being created.
@@ -65,12 +72,32 @@ export function mintToken(
       accountId,
       parentId,
       personId: person?.personId ?? null,
+      projectId: await projectOf(tx, account, token),
       expiresAt,
       cidrs,
     })
     await remember(tx, tokenId)
     return { ...(await findToken(tx, tokenId)), value }
   })
+}
+
+const NO_HCLOUD =
+  'kind must be api: this installation does not answer /hcloud/v1. Its operator turns that on with BERTH_HCLOUD=on.'
+
+/** @throws ApiError validation_failed if the account has no such project, or the kind of token has none */
+async function projectOf(
+  tx: Queries,
+  { account_id, default_project_id }: Pick<AccountTable, 'account_id' | 'default_project_id'>,
+  { kind = 'api', projectId }: { kind?: 'api' | 'hcloud'; projectId?: string | undefined },
+): Promise<string | null> {
+  if (kind === 'hcloud') {
+    const wanted = projectId ?? default_project_id
+    if (await findProject(tx, account_id, wanted)) return wanted
+    throw invalid([unknownProject()])
+  }
+  if (projectId === undefined) return null
+  const message = 'project_id is for tokens of the kind hcloud: others reach all projects.'
+  throw invalid([bodyIssue('project_id', 'mutually_exclusive', message)])
 }
 
 function outlives(expiresAt: number): ApiError {

@@ -12,11 +12,13 @@ export interface ProfileOptions {
   db: Database
   /** The quotas of all features. */
   quotas: readonly Quota[]
+  /** Whether `/hcloud/v1` answers (default: false). */
+  hasHcloud?: boolean | undefined
   /** The person who sends a request, as `Me` shows them; null with a token. */
   personOf: (db: Database, actor: Actor) => Promise<Me['person']>
 }
 
-export function profileRoute({ db, quotas, personOf }: ProfileOptions): Route {
+export function profileRoute({ db, quotas, personOf, hasHcloud = false }: ProfileOptions): Route {
   return route({
     id: 'getAccount',
     method: 'GET',
@@ -37,7 +39,7 @@ export function profileRoute({ db, quotas, personOf }: ProfileOptions): Route {
         Promise.all(quotas.map(async ({ name, count }) => [name, await count(db, accountId)] as const)),
       ])
       const shown = used.map(([name, count]) => [name, { limit: limits[name] ?? 0, used: count }])
-      return meView(account, { token, person, scopes }, Object.fromEntries(shown))
+      return meView(account, { token, person, scopes, hasHcloud }, Object.fromEntries(shown))
     },
   })
 }

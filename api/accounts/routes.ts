@@ -33,7 +33,7 @@ import {
 } from './schema.ts'
 import { addSshKey, deleteSshKey, findSshKey, listSshKeys, renameSshKey, sshKeyQuota } from './ssh-keys.ts'
 import type { SshKeyTable } from './tables.ts'
-import { expiryOf, readCidrs } from './token-input.ts'
+import { readToken } from './token-input.ts'
 import { findValidToken, listTokens, tokenQuota } from './tokens.ts'
 import { type ProjectRow, projectView, sshKeyView, tokenView } from './view.ts'
 
@@ -47,14 +47,14 @@ interface Naming<Param extends string> {
 }
 
 export function accountRoutes(options: ProfileOptions & Minting): Route[] {
-  const { db, clock, roleNow } = options
+  const { db, clock } = options
   return [
     profileRoute(options),
     ...projectsRoutes(db, clock),
     ...projectRoutes(db, clock),
     ...sshKeysRoutes(db, clock),
     ...sshKeyRoutes(db, clock),
-    ...tokensRoutes({ db, clock, roleNow }),
+    ...tokensRoutes(options),
     ...tokenRoutes(db, clock),
   ]
 }
@@ -272,9 +272,7 @@ function tokensRoutes(minting: Minting): Route[] {
     { actor, body, remember, report, setHeader }: Call<never, unknown, Static<typeof TokenCreate>, unknown>,
     replaces: string | null,
   ) => {
-    const { name, scopes, expires_at, cidrs } = body
-    const expiresAt = expiryOf(expires_at, clock.now())
-    const wanted = { name, scopes, expiresAt, cidrs: readCidrs(cidrs ?? []), replaces }
+    const wanted = { ...readToken(body, clock.now()), replaces }
     const { value, ...row } = await mintToken(minting, actor, wanted, remember)
     report({ event: 'token_created', objectId: row.token_id })
     setHeader('location', `/v1/account/tokens/${row.token_id}`)

@@ -162,6 +162,10 @@ export const Token = Type.Object(
       description:
         'The person who created it; it is revoked when they leave the account. Null if no person created it',
     }),
+    project_id: nullable(ProjectId, {
+      description: "The project that a token for hcloud's tools sees; null for a token of this API",
+      examples: [null],
+    }),
     cidrs: Cidrs,
     expires_at: ExpiresAt,
     last_used_at: nullable(timestamp('When it was last used'), {
@@ -202,8 +206,25 @@ export const TokenCreate = Type.Object(
         examples: [['203.0.113.0/24', '2001:db8::7']],
       }),
     ),
+    kind: Type.Optional(
+      Type.Enum(['api', 'hcloud'], {
+        default: 'api',
+        description:
+          'What it opens: this API, or `/hcloud/v1` alone, for tools that speak the hcloud API; its value has 64 letters and digits',
+        examples: ['api'],
+      }),
+    ),
+    project_id: Type.Optional({
+      ...ProjectId,
+      description:
+        'The project that a token of the kind `hcloud` sees. Default: the default project of the account',
+    }),
   },
-  { title: 'TokenCreate', description: 'A token to create' },
+  {
+    title: 'TokenCreate',
+    description: 'A token to create',
+    examples: [{ name: 'deploy', scopes: ['read', 'write'] }],
+  },
 )
 
 export const TokenRevocation = Type.Object({
@@ -256,6 +277,11 @@ export const accountSchema = (quotas: readonly Quota[]) =>
       is_smtp_open: Type.Boolean({
         description:
           'Whether its servers may connect to port 25 (SMTP) of other hosts, as mail servers do; ask the operator. Ports 465 and 587 are open to all',
+        examples: [false],
+      }),
+      has_hcloud: Type.Boolean({
+        description:
+          'Whether this installation answers `/hcloud/v1`, so that it gives tokens of the kind `hcloud`',
         examples: [false],
       }),
       token: nullable(

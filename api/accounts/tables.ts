@@ -46,6 +46,8 @@ export interface TokenTable {
   parent_token_id: string | null
   /** The person who created it; null if no person did. */
   person_id: string | null
+  /** The project that it is bound to, as a token for hcloud's tools; null for tokens of /v1. */
+  project_id: string | null
   /** The addresses that may use it, as a JSON array of CIDRs; empty: all. */
   cidrs: string
   expires_at: number | null

@@ -1,7 +1,9 @@
+import type { Static } from 'typebox'
 import { canonicalCidr } from '../cidrs.ts'
 import { cidrIssues } from '../http/contract/cidr-issues.ts'
 import { LAST_MOMENT } from '../http/contract/fields.ts'
 import { bodyIssue, invalid } from '../http/contract/problem.ts'
+import type { TokenCreate } from './schema.ts'
 
 /** Each range once, in canonical form. @throws ApiError validation_failed */
 export function readCidrs(given: readonly string[]): string[] {
@@ -11,7 +13,7 @@ export function readCidrs(given: readonly string[]): string[] {
 }
 
 /** The moment of an `expires_at`. @throws ApiError validation_failed */
-export function expiryOf(text: string | null | undefined, now: number): number | null {
+function expiryOf(text: string | null | undefined, now: number): number | null {
   if (!text) return null
   const at = Date.parse(text)
   // Date rejects leap seconds, zones without minutes, and times that their zone moves into the year 10000.
@@ -22,4 +24,19 @@ export function expiryOf(text: string | null | undefined, now: number): number |
   if (at <= now)
     throw invalid([bodyIssue('expires_at', 'below_minimum', 'expires_at must be in the future.')])
   return at
+}
+
+/** The token that a request describes. @throws ApiError validation_failed */
+export function readToken(
+  { name, scopes, expires_at, cidrs, kind = 'api', project_id: projectId }: Static<typeof TokenCreate>,
+  now: number,
+) {
+  return {
+    name,
+    scopes,
+    expiresAt: expiryOf(expires_at, now),
+    cidrs: readCidrs(cidrs ?? []),
+    kind,
+    projectId,
+  }
 }

@@ -3,6 +3,9 @@ import { hash, randomBytes } from 'node:crypto'
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const TOKEN = /^(berth|berthop)_([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/
 
+const HCLOUD_SECRET = 58
+const HCLOUD_TOKEN = /^([0-9A-Za-z]{58})([0-9A-Za-z]{6})$/
+
 /** The first part of a token: of an account, or of the operator. */
 type Prefix = 'berth' | 'berthop'
 
@@ -10,6 +13,12 @@ type Prefix = 'berth' | 'berthop'
 export function generateToken(prefix: Prefix = 'berth'): string {
   const secret = toBase62(BigInt(`0x${randomBytes(32).toString('hex')}`), 43)
   return `${prefix}_${secret}${checksum(prefix, secret)}`
+}
+
+/** A new token for hcloud's tools, which take exactly 64 letters and digits: 58 are random, 6 are the checksum. */
+export function generateHcloudToken(): string {
+  const secret = toBase62(BigInt(`0x${randomBytes(43).toString('hex')}`), HCLOUD_SECRET)
+  return `${secret}${checksum('hcloud', secret)}`
 }
 
 /** Allows leak scanners, and the service, to recognize a token without querying the database. */
@@ -26,6 +35,8 @@ function toBase62(value: bigint, length: number): string {
 
 /** True if a text has the form of a token, with a correct checksum. */
 export function isToken(text: string): boolean {
+  const hcloud = HCLOUD_TOKEN.exec(text)
+  if (hcloud) return hcloud[2] === checksum('hcloud', hcloud[1] ?? '')
   const [, prefix, secret, sum] = TOKEN.exec(text) ?? []
   return prefix !== undefined && secret !== undefined && sum === checksum(prefix, secret)
 }

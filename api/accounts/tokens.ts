@@ -10,7 +10,7 @@ import type { Quota } from '../feature.ts'
 import type { ScopeName } from '../http/contract/auth.ts'
 import { refuseClosed } from './status.ts'
 import type { TokenTable } from './tables.ts'
-import { generateToken, hashToken } from './token-value.ts'
+import { generateHcloudToken, generateToken, hashToken } from './token-value.ts'
 import { tokenView } from './view.ts'
 
 /**
@@ -32,9 +32,12 @@ export async function createToken(
     parentId?: string | null
     /** The person who creates the token, which is revoked when they leave the account. */
     personId?: string | null
+    /** The project that it is bound to, for hcloud's tools (default: none, it is for /v1). */
+    projectId?: string | null
   },
 ): Promise<{ tokenId: string; value: string }> {
-  const value = generateToken()
+  const { projectId = null } = token
+  const value = projectId === null ? generateToken() : generateHcloudToken()
   const row: TokenTable = {
     token_id: uuid(),
     account_id: token.accountId,
@@ -43,6 +46,7 @@ export async function createToken(
     scopes: token.scopes.join(' '),
     parent_token_id: token.parentId ?? null,
     person_id: token.personId ?? null,
+    project_id: projectId,
     cidrs: JSON.stringify(token.cidrs ?? []),
     expires_at: token.expiresAt,
     revoked_at: null,
@@ -135,6 +139,7 @@ export const tokenByHash = prepared((db, { hash }: { hash: string }) =>
       'token_id',
       'tokens.account_id',
       'scopes',
+      'tokens.project_id',
       'cidrs',
       'expires_at',
       'revoked_at',

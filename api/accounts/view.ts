@@ -42,6 +42,7 @@ export function tokenView(row: TokenTable): Token {
     scopes: scopeNames.filter((name) => row.scopes.split(' ').includes(name)),
     parent_token_id: row.parent_token_id,
     person_id: row.person_id,
+    project_id: row.project_id,
     cidrs: cidrsOf(row),
     expires_at: isoTimeOrNull(row.expires_at),
     last_used_at: isoTimeOrNull(row.last_used_at),
@@ -56,7 +57,12 @@ function usedToken(row: TokenTable): Me['token'] {
 
 export function meView(
   account: AccountTable,
-  { token, person, scopes }: Pick<Actor, 'scopes'> & { token: TokenTable | null; person: Me['person'] },
+  {
+    token,
+    person,
+    scopes,
+    hasHcloud,
+  }: Pick<Actor, 'scopes'> & { token: TokenTable | null; person: Me['person']; hasHcloud: boolean },
   quotas: Me['quotas'],
 ): Me {
   return {
@@ -69,6 +75,7 @@ export function meView(
     created_at: isoTime(account.created_at),
     default_project_id: account.default_project_id,
     is_smtp_open: account.is_smtp_open === 1,
+    has_hcloud: hasHcloud,
     token: token && usedToken(token),
     person,
     scopes: covered(scopes),

@@ -59,6 +59,7 @@ import * as backups from './migrations/0049-backups.ts'
 import * as rescue from './migrations/0050-rescue.ts'
 import * as eventOrder from './migrations/0051-event-order.ts'
 import * as payments from './migrations/0052-payments.ts'
+import * as hcloud from './migrations/0053-hcloud.ts'
 import { PostgresConnection, Unchanged, Unreachable } from './postgres-connection.ts'
 import type { Schema } from './schema.ts'
 
@@ -123,6 +124,7 @@ export const migrations: Record<string, Migration> = {
   '0050-rescue': rescue,
   '0051-event-order': eventOrder,
   '0052-payments': payments,
+  '0053-hcloud': hcloud,
 }
 
 /**

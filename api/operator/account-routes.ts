@@ -2,7 +2,7 @@ import type { Static } from 'typebox'
 import { type Minting, mintToken } from '../accounts/minting.ts'
 import { atLimit } from '../accounts/quotas.ts'
 import { accountProblems, NewToken, TokenCreate } from '../accounts/schema.ts'
-import { expiryOf, readCidrs } from '../accounts/token-input.ts'
+import { readToken } from '../accounts/token-input.ts'
 import { tokenQuota } from '../accounts/tokens.ts'
 import { tokenView } from '../accounts/view.ts'
 import type { Quota } from '../feature.ts'
@@ -203,14 +203,7 @@ function tokenRoute(options: OperatorAccountOptions): Route {
     }: Call<'account_id', unknown, Static<typeof TokenCreate>, unknown>,
     replaces: string | null,
   ) => {
-    const { name, scopes, expires_at, cidrs } = body
-    const wanted = {
-      name,
-      scopes,
-      cidrs: readCidrs(cidrs ?? []),
-      expiresAt: expiryOf(expires_at, clock.now()),
-      replaces,
-    }
+    const wanted = { ...readToken(body, clock.now()), replaces }
     const operator = { accountId, tokenId: null, person: null, scopes: scopeNames }
     const { value, ...row } = await asOperator(() => mintToken(options, operator, wanted, remember))
     report({ event: 'token_created', objectId: row.token_id })

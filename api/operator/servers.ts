@@ -33,7 +33,7 @@ export interface OperatedServersOptions extends Pick<SuspensionOptions, 'clock' 
 /** The account, which an operator acts for with all rights of its owner. */
 export async function ownerOf(db: Queries, accountId: string): Promise<Actor> {
   const standing = standingOf(await findAccount(db, accountId))
-  return { accountId, ...standing, tokenId: null, person: null, scopes: scopeNames }
+  return { accountId, ...standing, tokenId: null, projectId: null, person: null, scopes: scopeNames }
 }
 
 const FILTERS = ['account_id', 'status', 'zone_slug'] as const

@@ -65,7 +65,7 @@ function inAccount(session: FoundSession, accountId: string | null): Caller {
     return { actor: null, signedIn, operator: null, refusal: notAMember() }
   const standing = standingOf({ status, status_reason, status_since })
   const person = { ...signedIn, accountId, memberId, role }
-  const actor = { accountId, ...standing, tokenId: null, person, scopes: roleScopes[role] }
+  const actor = { accountId, ...standing, tokenId: null, projectId: null, person, scopes: roleScopes[role] }
   return { actor, signedIn: person, operator: null, refusal: null }
 }
 

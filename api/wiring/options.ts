@@ -65,6 +65,8 @@ export interface AppOptions {
   pages?: Pages | null
   /** False if the installation has no console (default: true). */
   hasConsole?: boolean
+  /** Whether `/hcloud/v1` answers (default: false). */
+  hasHcloud?: boolean
   /** Notes writes for which a disk has no room (default: of requests only). */
   disk?: FullDisk
   /** The service's own metrics. */

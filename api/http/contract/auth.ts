@@ -60,6 +60,8 @@ export interface Actor extends Standing {
   scopes: readonly string[]
   /** Null if a person has signed in. */
   tokenId: string | null
+  /** The project that a token for hcloud's tools is bound to; null for other callers. */
+  projectId: string | null
   /** Null if a token was sent. */
   person: (SignedIn & { memberId: string; role: Role }) | null
 }

@@ -13,6 +13,8 @@ import { httpProblems, type ProblemType } from './problem.ts'
 
 /** The path under which the API is mounted. */
 export const PREFIX = '/v1'
+/** The path of the interface that is compatible with hcloud. */
+export const HCLOUD_PREFIX = '/hcloud/v1'
 
 /** The kind of thing a request does; the status of its account decides which kinds are allowed. */
 export type Deed = 'read' | 'follow' | 'stop' | 'delete' | 'pay' | 'change'
@@ -24,7 +26,7 @@ export type Deed = 'read' | 'follow' | 'stop' | 'delete' | 'pay' | 'change'
 export type Audience = 'anybody' | 'person' | OperatorScope
 const AUDIENCES: readonly string[] = ['anybody', 'person', ...operatorScopes] satisfies Audience[]
 
-function isAudience(scope: Scope | Audience): scope is Audience {
+export function isAudience(scope: Scope | Audience): scope is Audience {
   return AUDIENCES.includes(scope)
 }
 

@@ -13,9 +13,10 @@ export interface RateLimits {
 /**
  * The counts of requests: reads and writes of a person or of an account's tokens, and requests of addresses. Requests
  * that a token has no right to count by token, so that a stolen one can't use up its account's. Those about access count
- * by person or token, so that nobody can keep others from ending it. Both have the limit of writes.
+ * by person or token, so that nobody can keep others from ending it. Both have the limit of writes. Polls of clients that
+ * can't wait for an operation are cheap, and have ten times the limit of reads.
  */
-export type Policy = keyof RateLimits | 'refused' | 'own'
+export type Policy = keyof RateLimits | 'refused' | 'own' | 'polls'
 
 export interface Verdict {
   isAllowed: boolean
@@ -45,7 +46,7 @@ export class RateLimiter {
 
   /** @param answering the number of processes that answer requests */
   constructor(limits: RateLimits, clock: Clock, answering: () => number = () => 1) {
-    this.#limits = { ...limits, refused: limits.writes, own: limits.writes }
+    this.#limits = { ...limits, refused: limits.writes, own: limits.writes, polls: 10 * limits.reads }
     this.#answering = answering
     this.#clock = clock
   }

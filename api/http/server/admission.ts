@@ -2,13 +2,15 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import {
   type Actor,
   type Caller,
+  CredentialRefused,
   insufficientOperatorScope,
   insufficientScope,
   type OperatorScope,
   type SignedIn,
+  whoseIs,
 } from '../contract/auth.ts'
 import { ApiError, httpProblems } from '../contract/problem.ts'
-import { acceptedBy, isForOperators, type Route } from '../contract/route.ts'
+import { acceptedBy, HCLOUD_PREFIX, isAudience, isForOperators, type Route } from '../contract/route.ts'
 import { addressOf, callerOf } from '../limits/origin.ts'
 import type { RateLimiter, Verdict } from '../limits/rate-limit.ts'
 import type { Turns } from '../limits/turns.ts'
@@ -61,7 +63,7 @@ export async function admit(request: FastifyRequest, reply: FastifyReply, door: 
 
 function countOf(request: FastifyRequest, { actor, signedIn, operator }: Caller): Known['counted'] {
   const { method, headers, routeOptions } = request
-  const { isOwn, isRead: isQuestion, accepted } = routeOptions.config
+  const { isOwn, isPoll, isRead: isQuestion, accepted } = routeOptions.config
   const own = ownerOf({ actor, signedIn })
   if (isOwn && own) return { policy: 'own', caller: own }
   // To keep a reply for its key is to write.
@@ -71,6 +73,7 @@ function countOf(request: FastifyRequest, { actor, signedIn, operator }: Caller)
   // A request that waits for its refusal must not hold a place of the account either.
   const isRefused = accepted ? !holdsOne(actor, accepted) : !isRead && !signedIn
   if (isRefused) return { policy: 'refused', caller: own }
+  if (isPoll) return { policy: 'polls', caller: actor.accountId }
   return { policy: isRead ? 'reads' : 'writes', caller: signedIn?.personId ?? actor.accountId }
 }
 
@@ -110,6 +113,7 @@ async function findCaller(request: FastifyRequest, door: Door): Promise<Caller> 
     const isSecure = isByTls(request, door.publicUrl)
     const address = addressOf(request)
     const caller = await door.authenticate({ authorization, cookie, accountId, address, isSecure })
+    requireEntrance(caller, request)
     // Tokens are sent on purpose; cookies are sent with every request that a page causes.
     if (caller.signedIn) requireOwnPage(request, door.publicUrl)
     return caller
@@ -119,6 +123,23 @@ async function findCaller(request: FastifyRequest, door: Door): Promise<Caller> 
     return { ...NOBODY, refusal: error }
   }
 }
+
+/**
+ * A token of a project opens only the interface that it was created for, and nothing else does.
+ * @throws ApiError invalid_token, missing_token
+ */
+function requireEntrance({ actor, signedIn, operator }: Caller, { url }: FastifyRequest): void {
+  const isHcloud = url.startsWith(`${HCLOUD_PREFIX}/`)
+  if (isHcloud && (signedIn || operator)) throw new ApiError(httpProblems.missing_token, NEEDS_HCLOUD)
+  if (!actor || isHcloud === (actor.projectId !== null)) return
+  throw new CredentialRefused(
+    httpProblems.invalid_token,
+    isHcloud ? NEEDS_HCLOUD : `This token was created for ${HCLOUD_PREFIX} and opens nothing else.`,
+    whoseIs(actor, signedIn),
+  )
+}
+
+const NEEDS_HCLOUD = `${HCLOUD_PREFIX} takes tokens of its own: berth token create NAME --hcloud`
 
 /**
  * Checks that the caller may use a route.
@@ -146,7 +167,13 @@ export async function holdTo(
     signedInOf(known)
     return
   }
-  const actor = actorOf(known)
+  requireScope(route, actorOf(known))
+}
+
+/** @throws ApiError insufficient_scope */
+export function requireScope(route: Route, actor: Actor): void {
+  const { scope } = route
+  if (isAudience(scope)) return
   const accepted = acceptedBy(route)
   if (holdsOne(actor, accepted)) return
   const { person } = actor

@@ -33,6 +33,8 @@ declare module 'fastify' {
     isRead?: true
     /** Counted by person or token. */
     isOwn?: true
+    /** Asks whether work has ended, as clients do twice a second: counted apart from other reads. */
+    isPoll?: true
     /** The scopes of which the caller must hold one. */
     accepted?: readonly string[]
   }

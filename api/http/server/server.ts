@@ -37,11 +37,20 @@ import { isForSocket, mountSockets, type SocketRoute } from './websocket.ts'
 const MAX_CONTENT_TYPE = 200
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
+/** Another interface on the same listener, with routes and a form of errors of its own. */
+export interface Room {
+  /** The path that all its routes begin with. */
+  prefix: string
+  mount(http: FastifyInstance): void
+  sendError: typeof sendProblem
+}
+
 export interface HttpOptions {
   /** A sentence for the end of an error's detail, such as the operator's contact. */
   adviceOn?: (code: string, accountId: string | null) => string | null
   routes: readonly Route[]
   sockets: readonly SocketRoute[]
+  rooms?: readonly Room[]
   /** The console is served at `/`, and browsers open its pages. */
   hasPages: boolean
   /** The address at which customers find the service, if it is known. */
@@ -128,6 +137,14 @@ export function buildHttp(options: HttpOptions): FastifyInstance {
   const gets = [...openPaths, ...sockets].map(({ path }) => ({ method: 'GET', path }))
   const places = [...gets, ...routes].map(placeOf)
   answerErrors(http, options, places)
+  for (const { prefix, mount, sendError } of options.rooms ?? [])
+    http.register(
+      async (inside) => {
+        answerErrors(inside, options, [], sendError)
+        mount(inside)
+      },
+      { prefix },
+    )
   for (const route of routes) mount(http, route, options, places)
   mountSockets(http, options.sockets, options.publicUrl)
   return http
@@ -163,6 +180,7 @@ function answerErrors(
   http: FastifyInstance,
   { security, rateLimiter, disk, adviceOn = () => null }: HttpOptions,
   places: readonly Place[],
+  send = sendProblem,
 ): void {
   http.setErrorHandler(async (error: FastifyError, request, reply) => {
     // Bytes that arrived with the head are read from the socket only after its first check.
@@ -172,9 +190,9 @@ function answerErrors(
     const isNoted = error === request.known?.refusal && request.headers.authorization
     if (!isNoted) security.refused(request, problem)
     const counted = countRefusal(problem, request, reply, rateLimiter)
-    if (!(counted instanceof ApiError)) return sendProblem(counted, request, reply)
+    if (!(counted instanceof ApiError)) return send(counted, request, reply)
     const advice = adviceOn(counted.type.code, request.known?.actor?.accountId ?? null)
-    return sendProblem(advice === null ? counted : counted.with(advice), request, reply)
+    return send(advice === null ? counted : counted.with(advice), request, reply)
   })
   http.setNotFoundHandler(async (request) => {
     if (!isReadable(request.originalUrl))

@@ -5,6 +5,11 @@ import { berth } from '../client.ts'
 const ALL = 200
 export const PAGE = 50
 
+export const accountQuery = queryOptions({
+  queryKey: ['account', 'me'],
+  queryFn: ({ signal }) => berth.account.get({ signal }),
+})
+
 export const projectsQuery = queryOptions({
   queryKey: ['project', 'list'],
   queryFn: ({ signal }) => berth.projects.list({ limit: ALL }, { signal }),

@@ -37,6 +37,11 @@ export const useAccountText = messages({
     noTokensAbout: 'Give each program its own token, so that you can revoke it separately.',
     tokenShown: 'Copy the token now: it is shown only once.',
     done: 'Done',
+    tokenFor: 'For',
+    tokenKinds: {
+      api: 'This API, its client and berth',
+      hcloud: 'Tools that speak the hcloud API, in the default project',
+    },
     scopeNames: {
       'account:read': 'View the account: balance, keys, projects',
       'account:write': 'Change the account',
@@ -127,6 +132,11 @@ export const useAccountText = messages({
     noTokensAbout: 'Дайте каждой программе свой токен, чтобы отзывать их по отдельности.',
     tokenShown: 'Скопируйте токен сейчас: он показывается один раз.',
     done: 'Готово',
+    tokenFor: 'Для чего',
+    tokenKinds: {
+      api: 'Этот API, его клиент и berth',
+      hcloud: 'Программы с API hcloud, в проекте по умолчанию',
+    },
     scopeNames: {
       'account:read': 'Просмотр аккаунта: баланс, ключи, проекты',
       'account:write': 'Изменение аккаунта',

@@ -10,6 +10,7 @@ test('an account sees itself, its quotas and the token that asks', async () => {
     account_id: t.accountId,
     email: 'customer1@example.com',
     is_smtp_open: false,
+    has_hcloud: false,
     name: 'Customer 1',
     status: 'active',
     status_reason: null,

@@ -1,0 +1,183 @@
+import { v7 as uuid } from 'uuid'
+import type { Operation } from '../operations/schema.ts'
+import { answer, type Exchange, type HcloudRoute } from './exchange.ts'
+import { metaOf, pageOf } from './lists.ts'
+import type { Kind, Numbered, Ref } from './numbers.ts'
+
+/** Actions are operations, under the names that these clients know. */
+const commands: Readonly<Record<string, string>> = {
+  create: 'create_server',
+  start: 'start_server',
+  stop: 'stop_server',
+  reboot: 'reboot_server',
+  resize: 'change_server_type',
+  rebuild: 'rebuild_server',
+  restore: 'rebuild_server',
+  rescue: 'enable_rescue',
+  unrescue: 'disable_rescue',
+  snapshot: 'create_image',
+  backup: 'create_image',
+  import: 'create_image',
+  delete: 'delete_server',
+  attach_network: 'attach_to_network',
+  detach_network: 'detach_from_network',
+}
+
+/** The kinds of objects that actions are on, by the subject of the operation. */
+const subjects: Readonly<Record<string, Kind>> = {
+  server: 'server',
+  network: 'network',
+  volume: 'volume',
+  image: 'own_image',
+}
+
+/** The type of a resource in an action, where it differs from the kind. */
+const types: Partial<Record<Kind, string>> = { own_image: 'image', snapshot: 'image', backup: 'image' }
+
+type Target = readonly [kind: Kind, id: string]
+
+interface Action {
+  id: Ref
+  command: string
+  status: 'running' | 'success' | 'error'
+  progress: number
+  started: string
+  finished: string | null
+  resources: { id: Ref; type: string }[]
+  error: { code: string; message: string } | null
+}
+
+function resourcesOf(x: Exchange, targets: readonly Target[], addressType = 'floating_ip') {
+  return targets.map(([kind, id]) => ({
+    id: x.ref(kind, id),
+    type: kind === 'address' ? addressType : (types[kind] ?? kind),
+  }))
+}
+
+function actionView(x: Exchange, operation: Operation): Action {
+  const { operation_id, type, subject_type, subject_id, server_id, status, error } = operation
+  const on: Target = [subjects[subject_type] ?? 'server', subject_id]
+  const isEnded = status === 'failed' || status === 'canceled'
+  return {
+    id: x.ref('operation', operation_id),
+    command: commands[type] ?? type,
+    status: isEnded ? 'error' : status === 'succeeded' ? 'success' : 'running',
+    progress: operation.progress,
+    started: operation.created_at,
+    finished: operation.finished_at,
+    resources: resourcesOf(x, server_id && server_id !== subject_id ? [on, ['server', server_id]] : [on]),
+    error: isEnded
+      ? { code: error?.code ?? 'action_failed', message: error?.message ?? 'The action was canceled.' }
+      : null,
+  }
+}
+
+/** The action of an operation, to be shown. */
+export async function actionOf(x: Exchange, operationId: string): Promise<Action> {
+  const params = { operation_id: operationId }
+  return actionView(x, await x.v1<Operation>('getAccountOperation', { params }))
+}
+
+/** The reply for a request that began an operation by a route of /v1. */
+export async function begun(x: Exchange, ...[id, inquiry]: Parameters<Exchange['begin']>) {
+  return { action: await actionOf(x, await x.begin(id, inquiry)) }
+}
+
+/** The action of a change that was complete at once. It can be read later, as clients do with all actions. */
+export function done(x: Exchange, command: string, ...targets: readonly Target[]): { action: Action } {
+  const on = targets.map(([kind, id]) => `${kind}:${id}`).join(' ')
+  return { action: doneView(x, `${command} ${uuid()} ${on}`, x.now()) }
+}
+
+/** @param id the command, an id and the objects of the change */
+function doneView(x: Exchange, id: string, at: number): Action {
+  const [command = '', , ...on] = id.split(' ')
+  const targets = on.map((target): Target => {
+    const [kind = '', objectId = ''] = target.split(':')
+    return [kind as Kind, objectId] // as `done` wrote it
+  })
+  const time = new Date(at).toISOString()
+  return {
+    ...{ id: x.ref('change', id), command, status: 'success', progress: 100, started: time, finished: time },
+    resources: resourcesOf(x, targets),
+    error: null,
+  }
+}
+
+async function numberedAction(x: Exchange, number: string): Promise<Action> {
+  const found = await x.numbered(['operation', 'change'], 'action', number)
+  return shown(x, found)
+}
+
+function shown(x: Exchange, { kind, id, createdAt }: Numbered): Promise<Action> | Action {
+  return kind === 'operation' ? actionOf(x, id) : doneView(x, id, createdAt)
+}
+
+/** The actions that a client waits for, by their numbers. */
+async function named(x: Exchange, numbers: readonly string[]): Promise<object> {
+  const page = pageOf(x)
+  const from = (page.page - 1) * page.perPage
+  const actions = await Promise.all(
+    numbers.slice(from, from + page.perPage).map((one) => numberedAction(x, one)),
+  )
+  return { actions, meta: metaOf(page, numbers.length) }
+}
+
+/** The operations of the account, or on one object, newest first. */
+async function operationsOf(x: Exchange, filter: Record<string, string> = {}): Promise<object> {
+  const page = pageOf(x)
+  const query = { ...filter, limit: page.perPage, offset: (page.page - 1) * page.perPage }
+  const { items, total } = await x.v1<{ items: Operation[]; total: number }>('listAccountOperations', {
+    query,
+  })
+  return { actions: items.map((operation) => actionView(x, operation)), meta: metaOf(page, total) }
+}
+
+export const actionRoutes: HcloudRoute[] = [
+  answer({
+    method: 'GET',
+    path: '/actions',
+    isPoll: true,
+    run: async (x) => {
+      const numbers = [...new Set(x.query.getAll('id'))]
+      return numbers.length > 0 ? named(x, numbers) : operationsOf(x)
+    },
+  }),
+  answer({
+    method: 'GET',
+    path: '/actions/:id',
+    isPoll: true,
+    run: async (x) => ({ action: await numberedAction(x, x.param('id')) }),
+  }),
+]
+
+/** The actions on one kind of objects. @param many the path of the kind, such as servers */
+export function actionsOn(kind: Kind, many: string): HcloudRoute[] {
+  const subject = Object.keys(subjects).find((name) => subjects[name] === kind)
+  return [
+    answer({
+      method: 'GET',
+      path: `/${many}/:id/actions`,
+      run: async (x) => {
+        const id = await x.idOf(kind, x.param('id'))
+        if (subject) return operationsOf(x, { subject_type: subject, subject_id: id })
+        return { actions: [], meta: metaOf(pageOf(x), 0) }
+      },
+    }),
+    answer({
+      method: 'GET',
+      path: `/${many}/:id/actions/:action_id`,
+      isPoll: true,
+      run: async (x) => {
+        await x.idOf(kind, x.param('id'))
+        return { action: await numberedAction(x, x.param('action_id')) }
+      },
+    }),
+    answer({
+      method: 'GET',
+      path: `/${many}/actions/:action_id`,
+      isPoll: true,
+      run: async (x) => ({ action: await numberedAction(x, x.param('action_id')) }),
+    }),
+  ]
+}

@@ -1,0 +1,183 @@
+import { Type } from 'typebox'
+import type { Address } from '../addresses/schema.ts'
+import { actionsOn, done } from './actions.ts'
+import { missing, unsupported } from './errors.ts'
+import { answer, type Exchange, type HcloudRoute } from './exchange.ts'
+import type { Listed } from './lists.ts'
+import { type Offers, offersOf } from './offers.ts'
+import { changing, Labels, protection, type Resource, reading, refuseLabels } from './resources.ts'
+import { readServer } from './servers.ts'
+
+const Family = Type.Enum(['ipv4', 'ipv6'])
+const Named = Type.Union([Type.String(), Type.Integer()])
+const MaybeText = Type.Optional(Type.String())
+const MaybeNumber = Type.Optional(Type.Integer())
+
+/** What both names of an address show. Its name is the address itself. */
+function common(x: Exchange, { address_id, address, family, reverse_dns, created_at }: Address) {
+  return {
+    ...{ id: x.ref('address', address_id), name: address, ip: address, type: family, blocked: false },
+    dns_ptr: reverse_dns === null ? [] : [{ ip: address, dns_ptr: reverse_dns }],
+    ...{ protection: { delete: false }, labels: {}, created: created_at },
+  }
+}
+
+function floatingView(x: Exchange, offers: Offers, address: Address): Listed {
+  const { server_id, zone_slug } = address
+  const server = server_id === null ? null : x.ref('server', server_id)
+  return Object.assign(common(x, address), {
+    description: '',
+    server,
+    home_location: offers.location(zone_slug),
+  })
+}
+
+function primaryView(x: Exchange, offers: Offers, address: Address): Listed {
+  const { server_id, zone_slug } = address
+  const holder = server_id === null ? null : x.ref('server', server_id)
+  return Object.assign(common(x, address), {
+    ...{ assignee_id: holder, assignee_type: 'server', auto_delete: false },
+    datacenter: offers.datacenter(zone_slug),
+  })
+}
+
+/** An address of Berth under one of the names that these clients have for it. */
+function addressesAs(one: string, view: typeof floatingView): Resource {
+  return {
+    ...{ kind: 'address', one, many: `${one}s` },
+    all: async (x) => {
+      const offers = await offersOf(x)
+      const ip = x.query.get('ip')
+      const all = (await x.all<Address>('listAddresses')).filter(
+        ({ address }) => ip === null || ip === address,
+      )
+      return all.map((address) => view(x, offers, address))
+    },
+    find: async (x, address_id) =>
+      view(x, await offersOf(x), await x.v1<Address>('getAddress', { params: { address_id } })),
+  }
+}
+
+const floating = addressesAs('floating_ip', floatingView)
+const primary = addressesAs('primary_ip', primaryView)
+
+async function update(x: Exchange, command: string, body: object): Promise<object> {
+  const address_id = await x.idOf('address', x.param('id'))
+  await x.v1('updateAddress', { params: { address_id }, body })
+  return done(x, command, ['address', address_id])
+}
+
+/** The actions on an address. @param field the field that names the server to assign it to */
+function addressActions({ one, many }: Resource, field: 'server' | 'assignee_id'): HcloudRoute[] {
+  const path = `/${many}/:id/actions`
+  return [
+    answer({
+      method: 'POST',
+      path: `${path}/assign`,
+      body: Type.Object({
+        server: Type.Optional(Type.Integer()),
+        assignee_id: Type.Optional(Type.Integer()),
+        assignee_type: Type.Optional(Type.String()),
+      }),
+      run: async (x, body) => {
+        const { server_id } = await readServer(x, body[field] ?? 0)
+        return update(x, `assign_${one}`, { server_id })
+      },
+    }),
+    answer({
+      method: 'POST',
+      path: `${path}/unassign`,
+      run: (x) => update(x, `unassign_${one}`, { server_id: null }),
+    }),
+    answer({
+      method: 'POST',
+      path: `${path}/change_dns_ptr`,
+      body: Type.Object({ ip: Type.String(), dns_ptr: Type.Optional(Type.String()) }),
+      run: (x, { dns_ptr }) => update(x, 'change_dns_ptr', { reverse_dns: dns_ptr || null }),
+    }),
+    ...protection({ kind: 'address', one, many }),
+    ...actionsOn('address', many),
+  ]
+}
+
+/** Reserves an address, and assigns it if a server is named. @returns its id */
+async function reserve(
+  x: Exchange,
+  wanted: {
+    type: 'ipv4' | 'ipv6'
+    server: number | undefined
+    place: string | number | undefined
+  },
+): Promise<string> {
+  const server = wanted.server ? await readServer(x, wanted.server) : null
+  const { zone_slug } = await (await offersOf(x)).zone({ location: server?.zone_slug ?? wanted.place })
+  const holder = server ? { server_id: server.server_id } : {}
+  const body = { family: wanted.type, zone_slug, ...holder }
+  return (await x.v1<Address>('reserveAddress', { body })).address_id
+}
+
+const Deletion = { param: 'address_id', update: null, remove: 'deleteAddress' } as const
+
+export const addressRoutes: HcloudRoute[] = [
+  ...reading(floating),
+  ...reading(primary),
+  answer({
+    method: 'POST',
+    path: '/floating_ips',
+    body: Type.Object({
+      type: Family,
+      home_location: Type.Optional(Named),
+      server: MaybeNumber,
+      description: MaybeText,
+      name: MaybeText,
+      labels: Labels,
+    }),
+    run: async (x, { type, home_location: place, server, labels }) => {
+      refuseLabels(labels)
+      const id = await reserve(x, { type, server, place })
+      const action = server ? done(x, 'assign_floating_ip', ['address', id]).action : null
+      return { floating_ip: await floating.find(x, id), action }
+    },
+  }),
+  answer({
+    method: 'POST',
+    path: '/primary_ips',
+    body: Type.Object({
+      type: Family,
+      name: MaybeText,
+      datacenter: Type.Optional(Named),
+      assignee_id: MaybeNumber,
+      assignee_type: MaybeText,
+      auto_delete: Type.Optional(Type.Boolean()),
+      labels: Labels,
+    }),
+    run: async (x, { type, datacenter: place, assignee_id: server, auto_delete, labels }) => {
+      refuseLabels(labels)
+      if (auto_delete)
+        throw unsupported('A reserved address stays when its server is deleted. Leave auto_delete out.')
+      const id = await reserve(x, { type, server, place })
+      const action = server ? done(x, 'assign_primary_ip', ['address', id]).action : null
+      return { primary_ip: await primary.find(x, id), action }
+    },
+  }),
+  ...changing(floating, Deletion),
+  ...changing(primary, Deletion),
+  ...addressActions(floating, 'server'),
+  ...addressActions(primary, 'assignee_id'),
+  answer({
+    method: 'POST',
+    path: '/servers/:id/actions/change_dns_ptr',
+    body: Type.Object({ ip: Type.String(), dns_ptr: Type.Optional(Type.String()) }),
+    run: async (x, { ip, dns_ptr }) => {
+      const { server_id } = await readServer(x)
+      const all = await x.all<Address>('listAddresses', { server_id })
+      const own = all.find(
+        ({ address, family }) => address === ip || family === (ip.includes(':') ? 'ipv6' : ''),
+      )
+      if (!own) throw missing('address', ip)
+      const params = { address_id: own.address_id }
+      await x.v1('updateAddress', { params, body: { reverse_dns: dns_ptr || null } })
+      return done(x, 'change_dns_ptr', ['server', server_id])
+    },
+  }),
+]

@@ -1,0 +1,145 @@
+import type { FastifyRequest } from 'fastify'
+import type { Static, TObject } from 'typebox'
+import type { Clock } from '../clock.ts'
+import { MAX_LIMIT } from '../http/contract/paging.ts'
+import { actorOf, knownOf } from '../http/server/call.ts'
+import { missing } from './errors.ts'
+import type { Inquiry, Interior } from './interior.ts'
+import { type Kind, type Numbered, type Numbers, Ref } from './numbers.ts'
+
+/** A number in a path or a query; others name nothing. */
+const NUMBER = /^[1-9]\d{0,14}$/
+
+/** Shared values are read again after this time. */
+const FRESH_MS = 10_000
+
+/** The parts of the interface that all its requests use. */
+export interface HcloudParts {
+  interior: Interior
+  numbers: Numbers
+  /** Values that are the same for all accounts, with the time at which each was read. */
+  shared: Map<string, { at: number; value: unknown }>
+  clock: Clock
+}
+
+/** One request: its parts, the use cases that it may call, and the objects that its reply shows. */
+export class Exchange {
+  readonly accountId: string
+  /** The project of the token, which alone its servers are in. */
+  readonly projectId: string
+  readonly query: URLSearchParams
+  readonly #request: FastifyRequest
+  readonly #interior: Interior
+  readonly #numbers: Numbers
+  readonly #shared: HcloudParts['shared']
+  readonly #clock: Clock
+  readonly #refs: Ref[] = []
+
+  constructor(request: FastifyRequest, parts: HcloudParts) {
+    const actor = actorOf(knownOf(request))
+    this.accountId = actor.accountId
+    this.projectId = actor.projectId ?? ''
+    this.query = new URL(request.url, 'http://localhost').searchParams
+    this.#request = request
+    this.#interior = parts.interior
+    this.#numbers = parts.numbers
+    this.#shared = parts.shared
+    this.#clock = parts.clock
+  }
+
+  now(): number {
+    return this.#clock.now()
+  }
+
+  /** A number of the path. */
+  param(name: string): string {
+    const { [name]: value = '' } = Object(this.#request.params) as Record<string, string> // the router gives strings
+    return value
+  }
+
+  /** Calls a route of /v1. */
+  async v1<Reply>(id: string, inquiry: Inquiry = {}): Promise<Reply> {
+    const { body } = await this.#interior.call(this.#request, id, inquiry)
+    return body as Reply // of the route's own schema
+  }
+
+  /** Calls a route of /v1 that begins an operation. @returns the id of the operation */
+  async begin(id: string, inquiry: Inquiry): Promise<string> {
+    const { operationId } = await this.#interior.call(this.#request, id, inquiry)
+    if (operationId === null) throw new Error(`${id} began no operation`)
+    return operationId
+  }
+
+  /** Reads all pages of a list of /v1, which quotas bound. */
+  async all<Item>(id: string, query: Record<string, string | number> = {}): Promise<Item[]> {
+    const items: Item[] = []
+    for (;;) {
+      const page = { ...query, limit: MAX_LIMIT, offset: items.length }
+      const reply = await this.v1<{ items: Item[]; total: number }>(id, { query: page })
+      items.push(...reply.items)
+      if (reply.items.length === 0 || items.length >= reply.total) return items
+    }
+  }
+
+  /** Reads a value that is the same for all accounts, or returns it as it was some seconds ago. */
+  async shared<Value>(name: string, read: () => Promise<Value>): Promise<Value> {
+    const kept = this.#shared.get(name)
+    const now = this.now()
+    if (kept && Math.abs(now - kept.at) < FRESH_MS) return kept.value as Value // of the same name
+    const value = await read()
+    this.#shared.set(name, { at: now, value })
+    return value
+  }
+
+  /** Names an object in the reply. */
+  ref(kind: Kind, id: string): Ref {
+    const ref = new Ref(kind, id)
+    this.#refs.push(ref)
+    return ref
+  }
+
+  /** Gives the objects that were named so far their numbers. */
+  async settle(): Promise<void> {
+    await this.#numbers.settle(this.accountId, this.#refs)
+  }
+
+  /** Finds what a number stands for. @throws ApiError not_found if it is of no such kind */
+  async numbered(kinds: readonly Kind[], noun: string, given: string | number): Promise<Numbered> {
+    const found = NUMBER.test(String(given)) ? await this.#numbers.find(this.accountId, Number(given)) : null
+    if (!found || !kinds.includes(found.kind)) throw missing(noun, given)
+    return found
+  }
+
+  /** The id of the object with a number. @throws ApiError not_found */
+  async idOf(kind: Kind, given: string | number): Promise<string> {
+    return (await this.numbered([kind], kind, given)).id
+  }
+
+  /** Notes that the object with a number is gone. */
+  async end(given: string): Promise<void> {
+    await this.#numbers.end(this.accountId, Number(given))
+  }
+}
+
+/** A route of the interface. */
+export interface HcloudRoute {
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  /** Relative to the prefix, with :name for parameters. */
+  path: string
+  /** The status of a success (default: 200, 201 for POST). */
+  status?: number
+  body?: TObject
+  /** Clients ask it again and again while they wait. */
+  isPoll?: true
+  run: (x: Exchange, body: unknown) => Promise<object | undefined>
+}
+
+/** Declares a route; the schema gives `run` its type. */
+export function answer<Body extends TObject = TObject<Record<never, never>>>(
+  route: Omit<HcloudRoute, 'body' | 'run'> & {
+    body?: Body
+    run: (x: Exchange, body: Static<Body>) => Promise<object | undefined>
+  },
+): HcloudRoute {
+  return route as HcloudRoute // run is called only with bodies that pass the schema
+}

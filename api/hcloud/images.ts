@@ -1,0 +1,144 @@
+import { Type } from 'typebox'
+import type { Image } from '../snapshots/image-schema.ts'
+import type { Backup, Snapshot } from '../snapshots/schema.ts'
+import { missing, unsupported } from './errors.ts'
+import { answer, type Exchange, type HcloudRoute } from './exchange.ts'
+import { type Listed, listed } from './lists.ts'
+import type { Kind, Numbered } from './numbers.ts'
+import { type Offers, offersOf } from './offers.ts'
+import { Labels, refuseLabels } from './resources.ts'
+
+/** The kinds of things that these clients know as images. */
+const imageKinds: readonly Kind[] = ['template', 'snapshot', 'backup', 'own_image']
+
+/** The routes of /v1 of each kind of copy, with the parameter of their paths. */
+const copies = {
+  snapshot: { list: 'listSnapshots', get: 'getSnapshot', remove: 'deleteSnapshot', update: 'updateSnapshot' },
+  backup: { list: 'listBackups', get: 'getBackup', remove: 'deleteBackup', update: null },
+  own_image: { list: 'listOwnImages', get: 'getImage', remove: 'deleteImage', update: 'updateImage' },
+} as const
+type CopyKind = keyof typeof copies
+const copyKinds = Object.keys(copies) as CopyKind[] // the keys of a constant table
+
+/** What copies of all kinds have. */
+type Copy = { status: string } & Pick<Snapshot, 'name' | 'size_gb' | 'template_id' | 'created_at'> &
+  Partial<Pick<Snapshot, 'server_id' | 'disk_gb'>> &
+  Partial<Pick<Image, 'min_disk_gb' | 'os_family'>>
+
+function copyView(x: Exchange, offers: Offers, kind: CopyKind, id: string, copy: Copy): Listed {
+  const { name, status, size_gb, template_id, server_id, created_at } = copy
+  const template = offers.catalogue.templates.find((one) => one.template_id === template_id)
+  const server = server_id === undefined ? null : x.ref('server', server_id)
+  const type = kind === 'backup' ? 'backup' : 'snapshot'
+  const state = status === 'available' ? 'available' : status === 'error' ? 'unavailable' : 'creating'
+  const shown = {
+    ...{ id: x.ref(kind, id), type, status: state, name: null, description: name, image_size: size_gb },
+    ...{ disk_size: copy.disk_gb ?? copy.min_disk_gb ?? 1, created: created_at },
+    created_from: server && { id: server, name: '' },
+    bound_to: kind === 'backup' ? server : null,
+    os_flavor: template?.os_family ?? copy.os_family ?? 'unknown',
+    ...{ os_version: null, rapid_deploy: false, protection: { delete: false }, deprecated: null },
+    ...{ deleted: null, labels: {}, architecture: 'x86' },
+  }
+  return shown
+}
+
+const idOf = (copy: Snapshot | Backup | Image): string =>
+  'image_id' in copy ? copy.image_id : 'backup_id' in copy ? copy.backup_id : copy.snapshot_id
+
+async function allImages(x: Exchange): Promise<Listed[]> {
+  const offers = await offersOf(x)
+  const ofKind = copyKinds.map(async (kind) => {
+    const all = await x.all<Snapshot | Backup | Image>(copies[kind].list)
+    return all.map((copy) => copyView(x, offers, kind, idOf(copy), copy))
+  })
+  return [
+    ...offers.catalogue.templates.map((one) => offers.template(one)),
+    ...(await Promise.all(ofKind)).flat(),
+  ]
+}
+
+function numberedImage(x: Exchange, given = x.param('id')): Promise<Numbered> {
+  return x.numbered(imageKinds, 'image', given)
+}
+
+const isCopy = (kind: Kind): kind is CopyKind => kind in copies
+
+/** The parameter of /v1 that names a copy. */
+const paramOf = (kind: CopyKind) => (kind === 'own_image' ? 'image_id' : `${kind}_id`)
+
+/** One image, to be shown. @throws ApiError not_found */
+export async function imageView(x: Exchange, { kind, id }: Pick<Numbered, 'kind' | 'id'>): Promise<Listed> {
+  const offers = await offersOf(x)
+  const template = offers.catalogue.templates.find(({ template_id }) => template_id === id)
+  if (template) return offers.template(template)
+  if (!isCopy(kind)) throw missing('image', x.param('id'))
+  return copyView(
+    x,
+    offers,
+    kind,
+    id,
+    await x.v1<Copy>(copies[kind].get, { params: { [paramOf(kind)]: id } }),
+  )
+}
+
+/** The field of an order that names the image a request asks for, by number or by name. @throws ApiError not_found */
+export async function sourceOf(x: Exchange, given: string | number): Promise<Record<string, string>> {
+  const offers = await offersOf(x)
+  if (offers.catalogue.templates.some(({ slug }) => slug === given)) return { template: String(given) }
+  const { kind, id } = await numberedImage(x, String(given))
+  if (kind === 'template') return { template_id: id }
+  // An order takes a backup as it takes a snapshot.
+  return kind === 'own_image' ? { image_id: id } : { snapshot_id: id }
+}
+
+/** @throws ApiError unsupported_error for a template, which is the installation's */
+async function ownCopy(x: Exchange): Promise<{ kind: CopyKind; params: Record<string, string> }> {
+  const { kind, id } = await numberedImage(x)
+  if (!isCopy(kind)) throw unsupported('This image belongs to the installation and cannot be changed.')
+  return { kind, params: { [paramOf(kind)]: id } }
+}
+
+export const imageRoutes: HcloudRoute[] = [
+  answer({
+    method: 'GET',
+    path: '/images',
+    run: async (x) => {
+      const isX86 = !x.query.has('architecture') || x.query.getAll('architecture').includes('x86')
+      return listed(x, 'images', isX86 ? await allImages(x) : [])
+    },
+  }),
+  answer({
+    method: 'GET',
+    path: '/images/:id',
+    run: async (x) => ({ image: await imageView(x, await numberedImage(x)) }),
+  }),
+  answer({
+    method: 'PUT',
+    path: '/images/:id',
+    body: Type.Object({
+      description: Type.Optional(Type.String()),
+      type: Type.Optional(Type.String()),
+      labels: Labels,
+    }),
+    run: async (x, { description, type, labels }) => {
+      refuseLabels(labels)
+      const { kind, params } = await ownCopy(x)
+      const { update } = copies[kind]
+      if (update === null || (type !== undefined && type !== 'snapshot'))
+        throw unsupported('Only the description of a snapshot can be changed.')
+      if (description) await x.v1(update, { params, body: { name: description } })
+      return { image: await imageView(x, await numberedImage(x)) }
+    },
+  }),
+  answer({
+    method: 'DELETE',
+    path: '/images/:id',
+    run: async (x) => {
+      const { kind, params } = await ownCopy(x)
+      await x.v1(copies[kind].remove, { params })
+      await x.end(x.param('id'))
+      return undefined
+    },
+  }),
+]

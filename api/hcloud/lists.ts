@@ -1,0 +1,88 @@
+import { isSelected, LABEL_SELECTOR } from '../database/labels.ts'
+import { unsupported, wrong } from './errors.ts'
+import type { Exchange } from './exchange.ts'
+import type { Ref } from './numbers.ts'
+
+const MOST_PER_PAGE = 50
+const PER_PAGE = 25
+const SELECTOR = new RegExp(LABEL_SELECTOR)
+
+/** The fields that lists are filtered and sorted by. */
+export interface Listed {
+  id: Ref
+  name: string | null
+  created?: string
+  labels?: Readonly<Record<string, string>>
+  status?: string
+  type?: string
+}
+
+interface Page {
+  page: number
+  perPage: number
+}
+
+/** The page that a request asks for. @throws ApiError invalid_input */
+export function pageOf({ query }: Exchange): Page {
+  const number = (name: string, fallback: number) => {
+    const value = query.get(name) ?? String(fallback)
+    if (!/^[1-9]\d{0,8}$/.test(value)) throw wrong(name, `${name} must be a positive number.`)
+    return Number(value)
+  }
+  return { page: number('page', 1), perPage: Math.min(number('per_page', PER_PAGE), MOST_PER_PAGE) }
+}
+
+export function metaOf({ page, perPage }: Page, total: number) {
+  const last = Math.max(1, Math.ceil(total / perPage))
+  const pagination = {
+    page,
+    per_page: perPage,
+    previous_page: page > 1 ? page - 1 : null,
+    next_page: page < last ? page + 1 : null,
+    last_page: last,
+    total_entries: total,
+  }
+  return { pagination }
+}
+
+/** The field and the direction of a sort. @throws ApiError invalid_input */
+export function sortOf({ query }: Exchange): { field: 'id' | 'name' | 'created'; isDescending: boolean } {
+  const [, field, direction] = /^(id|name|created)(?::(asc|desc))?$/.exec(query.get('sort') ?? 'id') ?? []
+  if (field !== 'id' && field !== 'name' && field !== 'created')
+    throw wrong('sort', 'sort must be id, name or created, with :asc or :desc.')
+  return { field, isDescending: direction === 'desc' }
+}
+
+/** The selector of labels, if there is one. @throws ApiError unsupported_error for sets of values */
+export function selectorOf({ query }: Exchange): string | null {
+  const selector = (query.get('label_selector') ?? '').replaceAll(/\s/g, '')
+  if (selector === '') return null
+  if (!SELECTOR.test(selector))
+    throw unsupported('label_selector takes name, !name, name=value and name!=value, joined by commas.')
+  return selector
+}
+
+/** Filters, sorts and cuts a list that is whole in memory. */
+export async function listed(x: Exchange, key: string, all: readonly Listed[]): Promise<object> {
+  const selector = selectorOf(x)
+  const name = x.query.get('name')
+  const [statuses, types] = [x.query.getAll('status'), x.query.getAll('type')]
+  const wanted = all.filter(
+    (item) =>
+      (name === null || item.name === name) &&
+      (statuses.length === 0 || statuses.includes(item.status ?? '')) &&
+      (types.length === 0 || types.includes(item.type ?? '')) &&
+      (selector === null || isSelected(JSON.stringify(item.labels ?? {}), selector)),
+  )
+  await x.settle()
+  const { field, isDescending } = sortOf(x)
+  const sortedBy = (item: Listed) => (field === 'id' ? item.id.number : (item[field] ?? ''))
+  const sign = isDescending ? -1 : 1
+  const sorted = wanted.sort((one, other) => {
+    const [left, right] = [sortedBy(one), sortedBy(other)]
+    return left < right ? -sign : left > right ? sign : one.id.number - other.id.number
+  })
+  const page = pageOf(x)
+  const from = (page.page - 1) * page.perPage
+  return { [key]: sorted.slice(from, from + page.perPage), meta: metaOf(page, sorted.length) }
+}

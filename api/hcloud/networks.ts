@@ -1,0 +1,135 @@
+import { type Static, Type } from 'typebox'
+import type { Network } from '../networks/schema.ts'
+import { actionsOn, begun, done } from './actions.ts'
+import { unsupported } from './errors.ts'
+import { answer, type Exchange, type HcloudRoute } from './exchange.ts'
+import type { Listed } from './lists.ts'
+import { offersOf } from './offers.ts'
+import {
+  changing,
+  Labels,
+  protection,
+  type Resource,
+  reading,
+  refuseLabels,
+  requireFree,
+} from './resources.ts'
+import { readServer } from './servers.ts'
+
+/** The address after the first of a range, which these clients show as the gateway. */
+function gatewayOf(range: string): string {
+  const [address = ''] = range.split('/')
+  return address.replace(/\d+$/, (last) => String(Number(last) + 1))
+}
+
+/** A network has one subnet, which is all of it. */
+function networkView(
+  x: Exchange,
+  { network_id, name, ip_range, zone_slug, servers, created_at }: Network,
+): Listed {
+  const shown = {
+    ...{ id: x.ref('network', network_id), name, ip_range },
+    subnets: [
+      { type: 'cloud', ip_range, network_zone: zone_slug, gateway: gatewayOf(ip_range), vswitch_id: null },
+    ],
+    ...{ routes: [], load_balancers: [], expose_routes_to_vswitch: false },
+    servers: servers.map(({ server_id }) => x.ref('server', server_id)),
+    ...{ protection: { delete: false }, labels: {}, created: created_at },
+  }
+  return shown
+}
+
+const networks: Resource = {
+  ...{ kind: 'network', one: 'network', many: 'networks' },
+  all: async (x) => (await x.all<Network>('listNetworks')).map((network) => networkView(x, network)),
+  find: async (x, network_id) =>
+    networkView(x, await x.v1<Network>('getNetwork', { params: { network_id } })),
+}
+
+const Subnet = Type.Object({
+  type: Type.Optional(Type.String()),
+  ip_range: Type.Optional(Type.String()),
+  network_zone: Type.Optional(Type.String()),
+  gateway: Type.Optional(Type.String()),
+})
+
+/** @throws ApiError unsupported_error for a subnet that is not all of the network */
+function refuseParts(range: string, subnets: readonly Static<typeof Subnet>[]): void {
+  if (subnets.length > 1 || subnets.some(({ ip_range = range }) => ip_range !== range))
+    throw unsupported(`A network has one subnet, which is all of it: ${range}.`)
+}
+
+/** Declares a change of a network's subnets, which is complete already if it is about all of the network. */
+function subnetAction(name: 'add_subnet' | 'delete_subnet'): HcloudRoute {
+  return answer({
+    method: 'POST',
+    path: `/networks/:id/actions/${name}`,
+    body: Subnet,
+    run: async (x, subnet) => {
+      const network_id = await x.idOf('network', x.param('id'))
+      const { ip_range } = await x.v1<Network>('getNetwork', { params: { network_id } })
+      refuseParts(ip_range, [subnet])
+      return done(x, name, ['network', network_id])
+    },
+  })
+}
+
+/** Reads the network that an action of a server names. */
+const Attachment = Type.Object({
+  network: Type.Integer(),
+  ip: Type.Optional(Type.String()),
+  alias_ips: Type.Optional(Type.Array(Type.String(), { maxItems: 0 })),
+})
+
+const attachments: HcloudRoute[] = [
+  answer({
+    method: 'POST',
+    path: '/servers/:id/actions/attach_to_network',
+    body: Attachment,
+    run: async (x, { network, ip }) => {
+      const { server_id } = await readServer(x)
+      const params = { network_id: await x.idOf('network', network) }
+      return begun(x, 'attachNetwork', { params, body: { server_id, ...(ip ? { ipv4: ip } : {}) } })
+    },
+  }),
+  answer({
+    method: 'POST',
+    path: '/servers/:id/actions/detach_from_network',
+    body: Type.Object({ network: Type.Integer() }),
+    run: async (x, { network }) => {
+      const { server_id } = await readServer(x)
+      return begun(x, 'detachNetwork', {
+        params: { network_id: await x.idOf('network', network), server_id },
+      })
+    },
+  }),
+]
+
+export const networkRoutes: HcloudRoute[] = [
+  ...reading(networks),
+  answer({
+    method: 'POST',
+    path: '/networks',
+    body: Type.Object({
+      name: Type.String(),
+      ip_range: Type.String(),
+      subnets: Type.Optional(Type.Array(Subnet, { maxItems: 50 })),
+      routes: Type.Optional(Type.Array(Type.Object({}), { maxItems: 0 })),
+      expose_routes_to_vswitch: Type.Optional(Type.Literal(false)),
+      labels: Labels,
+    }),
+    run: async (x, { name, ip_range, subnets = [], labels }) => {
+      refuseLabels(labels)
+      refuseParts(ip_range, subnets)
+      await requireFree(x, networks, name)
+      const { zone_slug } = await (await offersOf(x)).zone({ location: subnets[0]?.network_zone })
+      const network = await x.v1<Network>('createNetwork', { body: { name, ip_range, zone_slug } })
+      return { network: networkView(x, network) }
+    },
+  }),
+  ...changing(networks, { param: 'network_id', update: 'updateNetwork', remove: 'deleteNetwork' }),
+  ...(['add_subnet', 'delete_subnet'] as const).map(subnetAction),
+  ...protection(networks),
+  ...attachments,
+  ...actionsOn('network', 'networks'),
+]

@@ -1,0 +1,150 @@
+import type { Clock } from '../clock.ts'
+import type { Database } from '../database/database.ts'
+import { Recent } from '../http/limits/recent.ts'
+import type { HcloudNumberTable } from './tables.ts'
+
+/** The offers of the catalogue, which are the same for all accounts. */
+const offers = ['location', 'datacenter', 'server_type', 'template'] as const
+/** What happens on objects, and is forgotten after some time. */
+const happenings = ['operation', 'change'] as const
+const objects = [
+  'server',
+  'ssh_key',
+  'snapshot',
+  'backup',
+  'own_image',
+  'network',
+  'firewall',
+  'volume',
+  'address',
+] as const
+export type Kind = (typeof offers | typeof happenings | typeof objects)[number]
+
+const isIn = (list: readonly Kind[], kind: Kind) => list.includes(kind)
+
+/** Days after which the numbers of actions, and of objects that are gone, are forgotten. */
+export const KEPT_DAYS = 30
+const MOST_CACHED = 100_000
+
+/** An object in a reply. It is written as its number, which is known once the reply is complete. */
+export class Ref {
+  readonly kind: Kind
+  readonly id: string
+  number = 0
+
+  constructor(kind: Kind, id: string) {
+    this.kind = kind
+    this.id = id
+  }
+
+  toJSON(): number {
+    return this.number
+  }
+}
+
+/** A number with the object that it stands for. */
+export interface Numbered {
+  kind: Kind
+  id: string
+  createdAt: number
+}
+
+/** The numbers of objects. Each is given when its object is first shown, and never to another one. */
+export class Numbers {
+  readonly #db: Database
+  readonly #clock: Clock
+  readonly #known = new Recent<number>(MOST_CACHED)
+
+  constructor(db: Database, clock: Clock) {
+    this.#db = db
+    this.#clock = clock
+  }
+
+  /** Sets the numbers of an account's objects, and of offers. */
+  async settle(accountId: string, refs: readonly Ref[]): Promise<void> {
+    if (this.#isKnown(refs)) return
+    await this.#read(refs)
+    if (this.#isKnown(refs)) return
+    const missing = new Map(refs.filter(({ number }) => number === 0).map((ref) => [keyOf(ref), ref]))
+    await this.#give(accountId, [...missing.values()])
+    // Another request may have given some of them meanwhile.
+    await this.#read(refs)
+    this.#isKnown(refs)
+  }
+
+  /** Finds the object of an account, or the offer, that has a number. */
+  async find(accountId: string, number: number): Promise<Numbered | null> {
+    const row = await this.#db
+      .selectFrom('hcloud_numbers')
+      .selectAll()
+      .where('number', '=', number)
+      .where((eb) => eb.or([eb('account_id', '=', accountId), eb('account_id', 'is', null)]))
+      .executeTakeFirst()
+    if (!row) return null
+    // Only this class writes kinds.
+    return { kind: row.kind as Kind, id: row.object_id, createdAt: row.created_at }
+  }
+
+  /** Notes that an object is gone. */
+  async end(accountId: string, number: number): Promise<void> {
+    await this.#db
+      .updateTable('hcloud_numbers')
+      .set({ ended_at: this.#clock.now() })
+      .where('number', '=', number)
+      .where('account_id', '=', accountId)
+      .where('ended_at', 'is', null)
+      .execute()
+  }
+
+  #isKnown(refs: readonly Ref[]): boolean {
+    for (const ref of refs) ref.number ||= this.#known.get(keyOf(ref)) ?? 0
+    return refs.every(({ number }) => number !== 0)
+  }
+
+  async #read(refs: readonly Ref[]): Promise<void> {
+    const ids = [...new Set(refs.flatMap(({ number, id }) => (number === 0 ? [id] : [])))]
+    const rows = await this.#db
+      .selectFrom('hcloud_numbers')
+      .select(['number', 'kind', 'object_id'])
+      .where('object_id', 'in', ids)
+      .execute()
+    for (const { number, kind, object_id } of rows) this.#known.set(`${kind} ${object_id}`, number)
+  }
+
+  async #give(accountId: string, refs: readonly Ref[]): Promise<void> {
+    const { last } = await this.#db
+      .updateTable('hcloud_counter')
+      .set((eb) => ({ last: eb('last', '+', refs.length) }))
+      .returning('last')
+      .executeTakeFirstOrThrow()
+    const now = this.#clock.now()
+    const rows = refs.map(
+      ({ kind, id }, at): HcloudNumberTable => ({
+        number: last - refs.length + 1 + at,
+        account_id: isIn(offers, kind) ? null : accountId,
+        kind,
+        object_id: id,
+        created_at: now,
+        ended_at: isIn(happenings, kind) ? now : null,
+      }),
+    )
+    await this.#db
+      .insertInto('hcloud_numbers')
+      .values(rows)
+      .onConflict((conflict) => conflict.columns(['object_id', 'kind']).doNothing())
+      .execute()
+  }
+}
+
+const keyOf = ({ kind, id }: Ref) => `${kind} ${id}`
+
+/** Deletes some of the numbers that ended before a moment. @returns the number deleted */
+export async function forgetNumbers(db: Database, before: number, limit: number): Promise<number> {
+  const { numDeletedRows } = await db
+    .deleteFrom('hcloud_numbers')
+    .where('number', 'in', (eb) =>
+      eb.selectFrom('hcloud_numbers').select('number').where('ended_at', '<', before).limit(limit),
+    )
+    .executeTakeFirst()
+  return Number(numDeletedRows)
+}

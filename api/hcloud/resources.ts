@@ -1,0 +1,105 @@
+import { Type } from 'typebox'
+import { ApiError } from '../http/contract/problem.ts'
+import { done } from './actions.ts'
+import { taken, unsupported } from './errors.ts'
+import { answer, type Exchange, type HcloudRoute } from './exchange.ts'
+import { type Listed, listed } from './lists.ts'
+import type { Kind } from './numbers.ts'
+
+/** A kind of object that can be listed and read. */
+export interface Resource {
+  kind: Kind
+  /** The name of one in a reply, and of all, which is also its path. */
+  one: string
+  many: string
+  all(x: Exchange): Promise<Listed[]>
+  find(x: Exchange, id: string): Promise<Listed>
+}
+
+/** The routes of /v1 that change a kind of object. */
+interface Changes {
+  /** The parameter of their paths. */
+  param: string
+  /** Null if nothing of it can be renamed: a name is then accepted and not kept. */
+  update: string | null
+  remove: string
+}
+
+export const Labels = Type.Optional(Type.Record(Type.String(), Type.String()))
+
+/** The routes that list and read a kind of object. */
+export function reading({ kind, one, many, all, find }: Resource): HcloudRoute[] {
+  return [
+    answer({ method: 'GET', path: `/${many}`, run: async (x) => listed(x, many, await all(x)) }),
+    answer({
+      method: 'GET',
+      path: `/${many}/:id`,
+      run: async (x) => {
+        const id = await x.idOf(kind, x.param('id'))
+        return { [one]: await find(x, id).catch((error: unknown) => noteEnd(x, error)) }
+      },
+    }),
+  ]
+}
+
+/** The routes that rename and delete a kind of object. */
+export function changing(
+  { kind, one, many, find }: Resource,
+  { param, update, remove }: Changes,
+): HcloudRoute[] {
+  return [
+    answer({
+      method: 'PUT',
+      path: `/${many}/:id`,
+      body: Type.Object({ name: Type.Optional(Type.String()), labels: Labels }),
+      run: async (x, { name = '', labels }) => {
+        refuseLabels(labels)
+        const id = await x.idOf(kind, x.param('id'))
+        if (name !== '' && update !== null) await x.v1(update, { params: { [param]: id }, body: { name } })
+        return { [one]: await find(x, id) }
+      },
+    }),
+    answer({
+      method: 'DELETE',
+      path: `/${many}/:id`,
+      run: async (x) => {
+        await x.v1(remove, { params: { [param]: await x.idOf(kind, x.param('id')) } })
+        await x.end(x.param('id'))
+        return undefined
+      },
+    }),
+  ]
+}
+
+/** The route that these clients protect an object by; only servers have protection here. */
+export function protection({ kind, many }: Pick<Resource, 'kind' | 'one' | 'many'>): HcloudRoute[] {
+  return [
+    answer({
+      method: 'POST',
+      path: `/${many}/:id/actions/change_protection`,
+      body: Type.Object({ delete: Type.Optional(Type.Boolean()) }),
+      run: async (x, { delete: isKept }) => {
+        const id = await x.idOf(kind, x.param('id'))
+        if (isKept) throw unsupported('Only servers can be protected from deletion here.')
+        return done(x, 'change_protection', [kind, id])
+      },
+    }),
+  ]
+}
+
+/** Lets the number of an object be forgotten that is gone. @throws the error */
+async function noteEnd(x: Exchange, error: unknown): Promise<never> {
+  if (error instanceof ApiError && error.type.status === 404) await x.end(x.param('id'))
+  throw error
+}
+
+/** Refuses a name that another object has: these tools find objects by name. @throws ApiError uniqueness_error */
+export async function requireFree(x: Exchange, { one, all }: Resource, name: string): Promise<void> {
+  if ((await all(x)).some((other) => other.name === name)) throw taken(one, name)
+}
+
+/** Only servers have labels. @throws ApiError unsupported_error */
+export function refuseLabels(labels: object | undefined): void {
+  if (Object.keys(labels ?? {}).length > 0)
+    throw unsupported('Only servers have labels here. Leave labels out.')
+}

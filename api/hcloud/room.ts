@@ -1,0 +1,119 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Clock } from '../clock.ts'
+import type { Database } from '../database/database.ts'
+import { acceptedFor } from '../http/contract/auth.ts'
+import { invalid } from '../http/contract/problem.ts'
+import { HCLOUD_PREFIX, type Route } from '../http/contract/route.ts'
+import { compileCheck } from '../http/contract/validation.ts'
+import type { Room } from '../http/server/server.ts'
+import { actionRoutes } from './actions.ts'
+import { addressRoutes } from './addresses.ts'
+import { catalogueRoutes } from './catalogue.ts'
+import { sendHcloudError } from './errors.ts'
+import { Exchange, type HcloudParts, type HcloudRoute } from './exchange.ts'
+import { firewallRoutes } from './firewalls.ts'
+import { imageRoutes } from './images.ts'
+import { Interior } from './interior.ts'
+import { metricRoutes } from './metrics.ts'
+import { networkRoutes } from './networks.ts'
+import { Numbers } from './numbers.ts'
+import { serverActionRoutes } from './server-actions.ts'
+import { serverRoutes } from './servers.ts'
+import { sshKeyRoutes } from './ssh-keys.ts'
+import { volumeRoutes } from './volumes.ts'
+
+const routes: readonly HcloudRoute[] = [
+  ...actionRoutes,
+  ...catalogueRoutes,
+  ...imageRoutes,
+  ...serverRoutes,
+  ...serverActionRoutes,
+  ...metricRoutes,
+  ...sshKeyRoutes,
+  ...networkRoutes,
+  ...firewallRoutes,
+  ...volumeRoutes,
+  ...addressRoutes,
+]
+
+/** The scopes of which a token must hold one; which, the routes of /v1 decide. */
+const READS = [...acceptedFor['servers:read'], ...acceptedFor['account:read']]
+const WRITES = [...acceptedFor['servers:write'], ...acceptedFor['account:write']]
+
+/**
+ * The interface for tools that speak the hcloud API: a translation to the routes of /v1, in a room of its own.
+ * @param own the routes of /v1
+ */
+export function hcloudRoom({ db, clock }: { db: Database; clock: Clock }, own: readonly Route[]): Room {
+  const parts = {
+    interior: new Interior(own),
+    numbers: new Numbers(db, clock),
+    shared: new Map(),
+    clock,
+  }
+  return {
+    prefix: HCLOUD_PREFIX,
+    sendError: sendHcloudError,
+    mount: (http) => {
+      http.addHook('onSend', limits(clock))
+      for (const route of routes) mount(http, route, parts)
+    },
+  }
+}
+
+function mount(
+  http: FastifyInstance,
+  { method, path, status = method === 'POST' ? 201 : 200, body, isPoll, run }: HcloudRoute,
+  parts: HcloudParts,
+): void {
+  const check = body && compileCheck('body', body)
+  http.route({
+    method,
+    url: path,
+    config: {
+      action: `hcloud ${method} ${path}`,
+      accepted: method === 'GET' ? READS : WRITES,
+      ...(isPoll ? { isPoll } : {}),
+    },
+    handler: async (request, reply) => {
+      const given = withoutNulls(request.body ?? {})
+      const issues = check?.(given) ?? []
+      if (issues.length > 0) throw invalid(issues)
+      const x = new Exchange(request, parts)
+      const result = await run(x, given)
+      await x.settle()
+      return reply
+        .code(result ? status : 204)
+        .header('cache-control', 'no-store')
+        .send(result)
+    },
+  })
+}
+
+/** Clients send null for what they leave out. The body is no deeper than the parser allows. */
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls)
+  if (typeof value !== 'object' || value === null) return value
+  const members = Object.entries(value).filter(([, member]) => member !== null)
+  return Object.fromEntries(members.map(([name, member]) => [name, withoutNulls(member)]))
+}
+
+/** Shows the limit of requests in the headers that these clients read, besides those of the standard. */
+function limits(clock: Clock) {
+  return (
+    _request: FastifyRequest,
+    reply: FastifyReply,
+    payload: unknown,
+    done: (e: null, p: unknown) => void,
+  ) => {
+    const limit = /;q=(\d+)/.exec(String(reply.getHeader('ratelimit-policy')))?.[1]
+    const [, rest, seconds] = /;r=(\d+);t=(\d+)/.exec(String(reply.getHeader('ratelimit'))) ?? []
+    if (limit !== undefined && rest !== undefined)
+      reply.headers({
+        'ratelimit-limit': limit,
+        'ratelimit-remaining': rest,
+        'ratelimit-reset': String(Math.ceil(clock.now() / 1000) + Number(seconds)),
+      })
+    done(null, payload)
+  }
+}

@@ -1,0 +1,302 @@
+import { type Static, Type } from 'typebox'
+import type { Address } from '../addresses/schema.ts'
+import { isSelected } from '../database/labels.ts'
+import type { Firewall } from '../firewalls/schema.ts'
+import type { ServerDetails } from '../servers/details-schema.ts'
+import type { Server } from '../servers/schema.ts'
+import type { Volume } from '../volumes/schema.ts'
+import { actionOf, actionsOn } from './actions.ts'
+import { missing, taken, unsupported } from './errors.ts'
+import { answer, type Exchange, type HcloudRoute } from './exchange.ts'
+import { sourceOf } from './images.ts'
+import { type Listed, listed, metaOf, pageOf, selectorOf, sortOf } from './lists.ts'
+import { type Offers, offersOf } from './offers.ts'
+import { Labels } from './resources.ts'
+import { keyIds } from './ssh-keys.ts'
+
+/** The statuses of servers as these clients know them. */
+const statuses: Readonly<Record<Server['status'], string>> = {
+  creating: 'initializing',
+  running: 'running',
+  stopped: 'off',
+  starting: 'starting',
+  stopping: 'stopping',
+  rebooting: 'running',
+  resizing: 'migrating',
+  rebuilding: 'rebuilding',
+  resetting_password: 'running',
+  restoring: 'rebuilding',
+  rescuing: 'running',
+  unrescuing: 'running',
+  suspended: 'off',
+  error: 'unknown',
+  deleting: 'deleting',
+}
+
+/** The objects around servers, which their view names. */
+interface Around {
+  offers: Offers
+  addresses: readonly Address[]
+  firewalls: readonly Firewall[]
+  volumes: readonly Volume[]
+}
+
+async function around(x: Exchange, serverId?: string): Promise<Around> {
+  const query = serverId === undefined ? {} : { server_id: serverId }
+  const [offers, addresses, firewalls, volumes] = await Promise.all([
+    offersOf(x),
+    x.all<Address>('listAddresses', query),
+    x.all<Firewall>('listFirewalls', query),
+    x.all<Volume>('listVolumes', query),
+  ])
+  return { offers, addresses, firewalls, volumes }
+}
+
+function publicNet(x: Exchange, { server_id, ipv4, ipv6, labels }: Server, { addresses, firewalls }: Around) {
+  const addressOf = (wanted: Address['family']) =>
+    addresses.find((own) => own.family === wanted && own.server_id === server_id)
+  const [four, six] = [addressOf('ipv4'), addressOf('ipv6')]
+  const refOf = (own: Address | undefined) => (own ? { id: x.ref('address', own.address_id) } : {})
+  const isGuarded = ({ server_ids, label_selector }: Firewall) =>
+    server_ids.includes(server_id) ||
+    (label_selector !== null && isSelected(JSON.stringify(labels), label_selector))
+  return {
+    ipv4: ipv4 && { ...refOf(four), ip: ipv4, blocked: false, dns_ptr: four?.reverse_dns ?? '' },
+    ipv6: ipv6 && { ...refOf(six), ip: six?.address ?? `${ipv6}/64`, blocked: false, dns_ptr: [] },
+    floating_ips: [],
+    firewalls: firewalls
+      .filter(isGuarded)
+      .map(({ firewall_id }) => ({ id: x.ref('firewall', firewall_id), status: 'applied' })),
+  }
+}
+
+/** The type of a server; one of a size of its own has a type that is not on offer. */
+function typeOf(x: Exchange, offers: Offers, { preset_id, cpu, ram_mb, disk_gb }: Server) {
+  const custom = `custom-${cpu}-${ram_mb}-${disk_gb}`
+  return offers.once(`type ${preset_id ?? custom}`, () => {
+    const preset = offers.presets.find((one) => one.preset_id === preset_id)
+    if (preset) return offers.serverType(preset)
+    return {
+      ...{ id: x.ref('server_type', preset_id ?? custom), name: custom, description: custom },
+      ...{
+        cores: cpu,
+        memory: ram_mb / 1024,
+        disk: disk_gb,
+        deprecated: true,
+        deprecation: null,
+        prices: [],
+      },
+      ...{ storage_type: 'local', cpu_type: 'shared', architecture: 'x86', included_traffic: 0 },
+    }
+  })
+}
+
+function imageOf(offers: Offers, { template_id }: Server) {
+  const template = offers.catalogue.templates.find((one) => one.template_id === template_id)
+  return template ? offers.once(`template ${template_id}`, () => offers.template(template)) : null
+}
+
+function backupWindow({ backups_enabled, backup_window: hour }: Server): string | null {
+  if (!backups_enabled || hour === null) return null
+  const two = (value: number) => String(value % 24).padStart(2, '0')
+  return `${two(hour)}-${two(hour + 1)}`
+}
+
+export function serverView(x: Exchange, server: Server, near: Around) {
+  const { server_id, zone_slug, delete_protection, rescue, current_operation } = server
+  const { offers, volumes } = near
+  return {
+    ...{ id: x.ref('server', server_id), name: server.name, status: statuses[server.status] },
+    created: server.created_at,
+    public_net: publicNet(x, server, near),
+    private_net: server.networks.map(({ network_id, ipv4 }) => ({
+      ...{ network: x.ref('network', network_id), ip: ipv4, alias_ips: [], mac_address: '' },
+    })),
+    server_type: typeOf(x, offers, server),
+    datacenter: offers.once(`datacenter ${zone_slug}`, () => offers.datacenter(zone_slug)),
+    image: imageOf(offers, server),
+    ...{ iso: null, rescue_enabled: rescue, locked: current_operation !== null },
+    backup_window: backupWindow(server),
+    ...{ outgoing_traffic: 0, ingoing_traffic: 0, included_traffic: 0 },
+    protection: { delete: delete_protection, rebuild: delete_protection },
+    labels: server.labels,
+    volumes: volumes
+      .filter((volume) => volume.server_id === server_id)
+      .map(({ volume_id }) => x.ref('volume', volume_id)),
+    ...{ load_balancers: [], primary_disk_size: server.disk_gb, placement_group: null },
+  }
+}
+
+/** Reads a server of the project. @throws ApiError not_found */
+export async function readServer(x: Exchange, given: string | number = x.param('id')): Promise<Server> {
+  const params = { server_id: await x.idOf('server', given) }
+  const server = await x.v1<Server>('getServer', { params })
+  if (server.project_id !== x.projectId) throw missing('server', given)
+  return server
+}
+
+export async function showServer(x: Exchange, server: Server) {
+  return { server: serverView(x, server, await around(x, server.server_id)) }
+}
+
+/** Lists the servers of the project, whose number no quota of these clients bounds, page by page. */
+async function listServers(x: Exchange): Promise<object> {
+  const project = { project_id: x.projectId }
+  if (x.query.has('status')) {
+    const [all, near] = await Promise.all([x.all<Server>('listServers', project), around(x)])
+    return listed(
+      x,
+      'servers',
+      all.map((server): Listed => serverView(x, server, near)),
+    )
+  }
+  const [page, { field, isDescending }] = [pageOf(x), sortOf(x)]
+  const label = selectorOf(x)
+  const name = x.query.get('name')
+  const query = {
+    ...project,
+    // Numbers are given in the order of creation.
+    sort: `${isDescending ? '-' : ''}${field === 'name' ? 'name' : 'created_at'}`,
+    ...{ limit: page.perPage, offset: (page.page - 1) * page.perPage },
+    ...(label === null ? {} : { label }),
+    ...(name === null ? {} : { name }),
+  }
+  const [{ items, total }, near] = await Promise.all([
+    x.v1<{ items: Server[]; total: number }>('listServers', { query }),
+    around(x),
+  ])
+  return { servers: items.map((server) => serverView(x, server, near)), meta: metaOf(page, total) }
+}
+
+const Named = Type.Union([Type.String(), Type.Integer()])
+const Numbers = Type.Optional(Type.Array(Type.Integer(), { maxItems: 50 }))
+const MaybeNamed = Type.Optional(Named)
+
+const Creation = Type.Object({
+  name: Type.String(),
+  server_type: Named,
+  image: Named,
+  location: MaybeNamed,
+  datacenter: MaybeNamed,
+  ssh_keys: Type.Optional(Type.Array(Named, { maxItems: 50 })),
+  user_data: Type.Optional(Type.String()),
+  labels: Labels,
+  start_after_create: Type.Optional(Type.Boolean()),
+  networks: Numbers,
+  firewalls: Type.Optional(Type.Array(Type.Object({ firewall: Type.Integer() }), { maxItems: 50 })),
+  volumes: Numbers,
+  automount: Type.Optional(Type.Boolean()),
+  placement_group: MaybeNamed,
+  public_net: Type.Optional(
+    Type.Object({
+      enable_ipv4: Type.Optional(Type.Boolean()),
+      enable_ipv6: Type.Optional(Type.Boolean()),
+      ipv4: MaybeNamed,
+      ipv6: MaybeNamed,
+    }),
+  ),
+})
+
+/** @throws ApiError unsupported_error */
+function refuseExtras({
+  volumes = [],
+  placement_group,
+  public_net,
+  automount,
+}: Static<typeof Creation>): void {
+  if (volumes.length > 0 || automount)
+    throw unsupported('Attach volumes once the server has been created, and mount them in the guest.')
+  if (placement_group) throw unsupported('Placement groups are not offered here. Leave placement_group out.')
+  if (public_net?.ipv4 || public_net?.ipv6)
+    throw unsupported('Assign reserved addresses once the server has been created.')
+}
+
+/** The order of a server, as /v1 takes it. */
+async function orderOf(x: Exchange, body: Static<typeof Creation>) {
+  const { name, ssh_keys = [], user_data, labels = {}, start_after_create = true, public_net = {} } = body
+  const offers = await offersOf(x)
+  const zone = await offers.zone(body)
+  const [type, image] = [await presetOf(x, body.server_type), await sourceOf(x, body.image)]
+  const all = (kind: 'network' | 'firewall', numbers: readonly number[] = []) =>
+    Promise.all(numbers.map((number) => x.idOf(kind, number)))
+  return {
+    ...{
+      name,
+      zone_slug: zone.zone_slug,
+      cpu_type: zone.cpu_types[0],
+      plan_type: 'preset',
+      ...type,
+      ...image,
+    },
+    ...{ project_id: x.projectId, labels, start_on_create: start_after_create, user_data: user_data ?? null },
+    ssh_key_ids: await keyIds(x, ssh_keys),
+    network_ids: await all('network', body.networks),
+    firewall_ids: await all(
+      'firewall',
+      body.firewalls?.map(({ firewall }) => firewall),
+    ),
+    // These clients always ask for addresses; a zone without them still has servers.
+    ...(public_net.enable_ipv4 === false ? { enable_ipv4: false } : {}),
+    ...(public_net.enable_ipv6 === false ? { enable_ipv6: false } : {}),
+  }
+}
+
+/** The field of an order that names the preset of a type of servers. */
+export async function presetOf(x: Exchange, given: string | number): Promise<Record<string, string>> {
+  const offers = await offersOf(x)
+  if (offers.presets.some(({ slug }) => slug === given)) return { preset: String(given) }
+  return { preset_id: await x.idOf('server_type', given) }
+}
+
+/** The password of a server's login user, if it has one and the token may see it. */
+export async function passwordOf(x: Exchange, serverId: string): Promise<string | null> {
+  const { ssh } = await x.v1<ServerDetails>('getServerDetails', { params: { server_id: serverId } })
+  return ssh.password
+}
+
+export const serverRoutes: HcloudRoute[] = [
+  answer({ method: 'GET', path: '/servers', run: listServers }),
+  answer({ method: 'GET', path: '/servers/:id', run: async (x) => showServer(x, await readServer(x)) }),
+  answer({
+    method: 'POST',
+    path: '/servers',
+    body: Creation,
+    run: async (x, body) => {
+      refuseExtras(body)
+      const named = await x.v1<{ total: number }>('listServers', {
+        query: { project_id: x.projectId, name: body.name, limit: 1 },
+      })
+      if (named.total > 0) throw taken('server', body.name)
+      const order = await orderOf(x, body)
+      const server = await x.v1<Server>('createServer', { body: order })
+      return {
+        ...(await showServer(x, server)),
+        action: await actionOf(x, server.current_operation?.operation_id ?? ''),
+        next_actions: [],
+        root_password: order.ssh_key_ids.length === 0 ? await passwordOf(x, server.server_id) : null,
+      }
+    },
+  }),
+  answer({
+    method: 'PUT',
+    path: '/servers/:id',
+    body: Type.Object({ name: Type.Optional(Type.String()), labels: Labels }),
+    run: async (x, { name = '', labels }) => {
+      const { server_id } = await readServer(x)
+      const body = { ...(name === '' ? {} : { name }), ...(labels ? { labels } : {}) }
+      if (Object.keys(body).length === 0) return showServer(x, await readServer(x))
+      return showServer(x, await x.v1<Server>('updateServer', { params: { server_id }, body }))
+    },
+  }),
+  answer({
+    method: 'DELETE',
+    path: '/servers/:id',
+    run: async (x) => {
+      const { server_id } = await readServer(x)
+      const operation = await x.begin('deleteServer', { params: { server_id } })
+      await x.end(x.param('id'))
+      return { action: await actionOf(x, operation) }
+    },
+  }),
+  ...actionsOn('server', 'servers'),
+]

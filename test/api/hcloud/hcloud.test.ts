@@ -1,0 +1,211 @@
+import { expect, test } from 'vitest'
+import { catalogWith } from '../../harness/addresses.ts'
+import { testApp } from '../../harness/app.ts'
+import { ed25519 } from '../harness/keys.ts'
+import { hcloudApp, hcloudToken } from './harness.ts'
+
+const web = { name: 'web', server_type: 'nano', image: 'micro' }
+
+test('without the setting there is no such interface', async () => {
+  const t = await testApp()
+  const { statusCode } = await t.app.http.inject('/hcloud/v1/servers')
+  expect(statusCode).toBe(404)
+})
+
+test('a token for these tools has 64 letters and digits, and opens nothing else', async () => {
+  const t = await hcloudApp()
+  const token = await hcloudToken(t)
+  expect(token).toMatch(/^[0-9A-Za-z]{64}$/)
+  expect((await t.callAs(token)('GET', '/servers')).body.code).toBe('invalid_token')
+  expect((await t.askAs(t.token)('GET', '/servers')).body.error.code).toBe('unauthorized')
+  expect((await t.askAs(`${token.slice(0, 63)}-`)('GET', '/servers')).status).toBe(401)
+  const reading = t.askAs(await hcloudToken(t, { scopes: ['read'] }))
+  expect((await reading('GET', '/servers')).status).toBe(200)
+  expect((await reading('POST', '/ssh_keys', { name: 'k', public_key: ed25519() })).body.error.code).toBe(
+    'forbidden',
+  )
+})
+
+test('a token sees the servers of its project alone', async () => {
+  const t = await hcloudApp()
+  const { project_id } = (await t.call('POST', '/account/projects', { name: 'other' })).body
+  const other = t.askAs(await hcloudToken(t, { project_id }))
+  const { server } = await t.act('POST', '/servers', web)
+  expect((await other('GET', '/servers')).body.servers).toEqual([])
+  expect((await other('GET', `/servers/${server.id}`)).body.error.code).toBe('not_found')
+  expect((await other('POST', `/servers/${server.id}/actions/poweroff`)).status).toBe(404)
+  expect((await other('POST', '/servers', web)).status).toBe(201)
+  const unknown = { name: 'x', kind: 'hcloud', scopes: ['read'], project_id: t.accountId }
+  expect((await t.call('POST', '/account/tokens', unknown)).body.code).toBe('validation_failed')
+})
+
+test('another account finds nothing under a number', async () => {
+  const t = await hcloudApp()
+  const { ssh_key } = await t.act('POST', '/ssh_keys', { name: 'mine', public_key: ed25519() })
+  const stranger = t.callAs(
+    await t.makeToken(['read', 'write', 'account:write'], { accountId: await t.makeAccount() }),
+  )
+  const theirs = (await stranger('POST', '/account/tokens', { name: 'x', kind: 'hcloud', scopes: ['read'] }))
+    .body.token
+  expect((await t.askAs(theirs)('GET', `/ssh_keys/${ssh_key.id}`)).body.error.code).toBe('not_found')
+})
+
+test('a server is created, turned, changed and deleted by actions that can be polled', async () => {
+  const t = await hcloudApp()
+  const { ssh_key } = await t.act('POST', '/ssh_keys', { name: 'k', public_key: ed25519() })
+  const created = await t.act('POST', '/servers', {
+    ...web,
+    ssh_keys: ['k', ssh_key.id].slice(1),
+    labels: { a: 'b' },
+  })
+  expect(created).toMatchObject({
+    root_password: null,
+    action: { command: 'create_server', status: 'running' },
+  })
+  const path = `/servers/${created.server.id}`
+  const polled = await t.ask('GET', `/actions?id=${created.action.id}`)
+  expect(polled.body.actions).toMatchObject([{ id: created.action.id, status: 'success', progress: 100 }])
+  const act = (name: string, body?: object) => t.act('POST', `${path}/actions/${name}`, body)
+  for (const name of ['reboot', 'reset', 'poweroff']) await act(name)
+  expect((await t.ask('GET', path)).body.server.status).toBe('off')
+  await act('change_type', { server_type: 'micro', upgrade_disk: false })
+  for (const name of ['poweron', 'shutdown', 'poweron', 'enable_backup', 'disable_backup']) await act(name)
+  const { image } = await act('create_image', { type: 'snapshot', description: 'before' })
+  expect((await t.ask('GET', `/images/${image.id}`)).body.image).toMatchObject({ status: 'available' })
+  await act('rebuild', { image: image.id })
+  await act('enable_rescue', { type: 'linux64', ssh_keys: [ssh_key.id] })
+  expect((await t.ask('GET', path)).body.server.rescue_enabled).toBe(true)
+  await act('disable_rescue')
+  await act('change_protection', { delete: true, rebuild: true })
+  expect((await t.ask('DELETE', path)).body.error.code).toBe('protected')
+  const { action } = await act('change_protection', { delete: false, rebuild: false })
+  expect((await t.ask('GET', `/actions/${action.id}`)).body.action).toMatchObject({
+    ...action,
+    finished: action.started,
+  })
+  await t.act('PUT', path, { name: 'web-2', labels: { a: 'c' } })
+  expect((await t.ask('GET', '/servers?name=web-2&label_selector=a%3Dc')).body.servers).toHaveLength(1)
+  expect((await t.ask('GET', `${path}/actions`)).body.meta.pagination.total_entries).toBeGreaterThan(8)
+  const gone = await t.act('DELETE', path)
+  expect((await t.ask('GET', `/actions/${gone.action.id}`)).body.action.status).toBe('success')
+  expect((await t.ask('GET', path)).body.error.code).toBe('not_found')
+})
+
+test('a password is in the reply that sets it', async () => {
+  const t = await hcloudApp()
+  const { server, root_password } = await t.act('POST', '/servers', web)
+  expect(root_password).toMatch(/^\w{20}$/)
+  const reset = t.ask('POST', `/servers/${server.id}/actions/reset_password`)
+  await expect.poll(async () => (await t.ask('GET', `/servers/${server.id}`)).body.server.locked).toBe(true)
+  await t.finish()
+  const { body } = await reset
+  expect(body.root_password).toMatch(/^\w{20}$/)
+  expect(body.root_password).not.toBe(root_password)
+})
+
+test('networks, firewalls and volumes are created, used and deleted', async () => {
+  const t = await hcloudApp()
+  const { network } = await t.act('POST', '/networks', { name: 'inner', ip_range: '10.1.0.0/24' })
+  const subnet = { type: 'cloud', ip_range: '10.1.0.0/24', network_zone: 'local-1', gateway: null }
+  await t.act('POST', `/networks/${network.id}/actions/add_subnet`, subnet)
+  const part = { ...subnet, ip_range: '10.1.0.0/25' }
+  const refused = await t.ask('POST', `/networks/${network.id}/actions/add_subnet`, part)
+  expect(refused.body.error.code).toBe('unsupported_error')
+  const rule = {
+    direction: 'in',
+    protocol: 'tcp',
+    port: '80',
+    source_ips: ['0.0.0.0/0'],
+    destination_ips: [],
+  }
+  const { firewall } = await t.act('POST', '/firewalls', { name: 'fw', rules: [rule] })
+  expect(firewall.rules).toMatchObject([rule])
+  const order = { ...web, networks: [network.id], firewalls: [{ firewall: firewall.id }], automount: false }
+  const { server } = await t.act('POST', '/servers', order)
+  const { volume, next_actions } = await t.act('POST', '/volumes', {
+    name: 'data',
+    size: 10,
+    server: server.id,
+  })
+  expect(next_actions).toMatchObject([{ command: 'attach_volume' }])
+  const shown = (await t.ask('GET', `/servers/${server.id}`)).body.server
+  expect(shown).toMatchObject({
+    volumes: [volume.id],
+    private_net: [{ network: network.id, ip: '10.1.0.2' }],
+  })
+  expect(shown.public_net.firewalls).toEqual([{ id: firewall.id, status: 'applied' }])
+  expect((await t.ask('DELETE', `/firewalls/${firewall.id}`)).body.error.code).toBe('resource_in_use')
+  const on = { type: 'server', server: { id: server.id } }
+  await t.act('POST', `/firewalls/${firewall.id}/actions/remove_from_resources`, { remove_from: [on] })
+  await t.act('POST', `/volumes/${volume.id}/actions/detach`)
+  await t.act('POST', `/volumes/${volume.id}/actions/resize`, { size: 12 })
+  await t.act('POST', `/servers/${server.id}/actions/detach_from_network`, { network: network.id })
+  for (const path of [`volumes/${volume.id}`, `firewalls/${firewall.id}`, `networks/${network.id}`])
+    expect((await t.ask('DELETE', `/${path}`)).status).toBe(204)
+  for (const list of ['volumes', 'firewalls', 'networks', 'locations', 'datacenters', 'isos', 'server_types'])
+    expect((await t.ask('GET', `/${list}`)).status).toBe(200)
+  expect((await t.ask('GET', '/pricing')).body.pricing.currency).toBe('RUB')
+})
+
+test('an address has the names of both kinds, and one number', async () => {
+  const t = await hcloudApp({ catalog: catalogWith('public_ipv4: [203.0.113.0/28]') })
+  const { server } = await t.act('POST', '/servers', web)
+  const { floating_ip } = await t.act('POST', '/floating_ips', { type: 'ipv4', home_location: 'local-1' })
+  expect((await t.ask('GET', `/primary_ips/${floating_ip.id}`)).body.primary_ip.ip).toBe(floating_ip.ip)
+  const own = server.public_net.ipv4.id
+  await t.act('POST', `/floating_ips/${own}/actions/unassign`)
+  const assignee = { assignee_id: server.id, assignee_type: 'server' }
+  await t.act('POST', `/primary_ips/${floating_ip.id}/actions/assign`, assignee)
+  const pointer = { ip: floating_ip.ip, dns_ptr: 'web.example.com' }
+  await t.act('POST', `/servers/${server.id}/actions/change_dns_ptr`, pointer)
+  const shown = (await t.ask('GET', `/servers/${server.id}`)).body.server
+  expect(shown.public_net.ipv4).toMatchObject({ ip: floating_ip.ip, dns_ptr: 'web.example.com' })
+  expect((await t.ask('DELETE', `/floating_ips/${own}`)).status).toBe(204)
+})
+
+test('names are unique, and mistakes are named in the form that clients read', async () => {
+  const t = await hcloudApp()
+  await t.act('POST', '/servers', web)
+  expect((await t.ask('POST', '/servers', web)).body.error.code).toBe('uniqueness_error')
+  const wrong = (await t.ask('POST', '/servers', { ...web, name: 'not a host' })).body.error
+  expect(wrong).toMatchObject({ code: 'invalid_input', details: { fields: [{ name: 'name' }] } })
+  expect((await t.ask('POST', '/servers', { name: 'x' })).status).toBe(422)
+  expect((await t.ask('POST', '/servers', { ...web, name: 'y', image: 'none' })).body.error.code).toBe(
+    'not_found',
+  )
+  const labelled = { name: 'k', public_key: ed25519(), labels: { a: 'b' } }
+  expect((await t.ask('POST', '/ssh_keys', labelled)).body.error.code).toBe('unsupported_error')
+  expect((await t.ask('GET', '/load_balancers')).body.error.code).toBe('not_found')
+})
+
+test('lists have pages, and are sorted', async () => {
+  const t = await hcloudApp()
+  for (const name of ['b', 'a', 'c']) await t.act('POST', '/ssh_keys', { name, public_key: ed25519() })
+  const { body, headers } = await t.ask('GET', '/ssh_keys?sort=name:desc&per_page=2&page=2')
+  expect(body.ssh_keys.map(({ name }: { name: string }) => name)).toEqual(['a'])
+  expect(body.meta.pagination).toMatchObject({ page: 2, previous_page: 1, next_page: null, total_entries: 3 })
+  expect(Number(headers['ratelimit-limit'])).toBeGreaterThan(Number(headers['ratelimit-remaining']))
+})
+
+test('polls of actions do not use up the limit of reads', async () => {
+  const t = await hcloudApp({ rateLimits: { reads: 20, writes: 20, anonymous: 20 } })
+  const { action } = await t.act('POST', '/servers', web)
+  for (let poll = 0; poll < 40; poll++)
+    expect((await t.ask('GET', `/actions?id=${action.id}`)).status).toBe(200)
+  expect((await t.ask('GET', '/servers')).status).toBe(200)
+})
+
+test('an object keeps its number for ever, and no other gets it', async () => {
+  const t = await hcloudApp()
+  const add = async (name: string) =>
+    (await t.act('POST', '/ssh_keys', { name, public_key: ed25519() })).ssh_key.id
+  const [first, second] = [await add('a'), await add('b')]
+  const other = t.askAs(await hcloudToken(t))
+  const ids = (await other('GET', '/ssh_keys')).body.ssh_keys.map(({ id }: { id: number }) => id)
+  expect(ids).toEqual([first, second])
+  await t.ask('DELETE', `/ssh_keys/${second}`)
+  t.clock.advance(60 * 24 * 3600_000)
+  await t.app.retention.look()
+  expect(await add('c')).toBeGreaterThan(second)
+  expect((await t.ask('GET', `/ssh_keys/${first}`)).status).toBe(200)
+})
