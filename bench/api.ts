@@ -11,6 +11,7 @@ interface Ports {
   berth: number
   bare: number
   token: string
+  hcloudToken: string
   order: object
 }
 
@@ -34,6 +35,7 @@ export async function benchApi(rounds: number): Promise<void> {
       () => get(ports, '/v1/servers?limit=20'),
       'HTTP/1.1 200',
     )
+    await besides(ports, rounds)
     const id = await firstServer(ports)
     await compare('GET one server', ports, rounds, 0.7, () => get(ports, `/v1/servers/${id}`), 'HTTP/1.1 200')
     await compare(
@@ -59,7 +61,7 @@ function start(): ChildProcess {
   return fork(new URL('./server.ts', import.meta.url), { execArgv: ['--max-semi-space-size=4'], env })
 }
 
-function get({ token }: Ports, url: string): string {
+function get({ token }: Pick<Ports, 'token'>, url: string): string {
   return `GET ${url} HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer ${token}\r\n\r\n`
 }
 
@@ -91,6 +93,26 @@ async function compare(
   console.log(
     `${what}: ${median(ratios).toFixed(2)} of bare${target ? ` (target: at least ${target})` : ''}; last round: ${last ? `${show(last.berth)}; bare ${show(last.bare)}` : ''}`,
   )
+}
+
+/** The list of /hcloud/v1 beside that of /v1, which it translates. */
+async function besides({ berth: port, token, hcloudToken }: Ports, rounds: number): Promise<void> {
+  const ratios: number[] = []
+  const speed = async (request: string) => {
+    const options = {
+      request: () => request,
+      expect: 'HTTP/1.1 200',
+      connections: CONNECTIONS,
+      requests: 1_000,
+    }
+    return (await load({ ...options, port })).perSecond
+  }
+  for (let round = 0; round <= rounds; round++) {
+    const own = await speed(get({ token }, '/v1/servers?limit=20'))
+    const other = await speed(get({ token: hcloudToken }, '/hcloud/v1/servers?per_page=20'))
+    if (round > 0) ratios.push(other / own)
+  }
+  console.log(`GET 20 servers of /hcloud/v1: ${median(ratios).toFixed(2)} of /v1 (target: at least 0.9)`)
 }
 
 /** 1,000 servers from the first POST until the last one runs. */

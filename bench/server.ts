@@ -43,6 +43,13 @@ await post(db, clock, { ...payment, type: 'payment' })
 const scopes = ['read', 'write'] as const
 const token = (await createToken(db, clock, { accountId, name: 'bench', scopes, expiresAt: null })).value
 
+const { default_project_id: projectId } = await db
+  .selectFrom('accounts')
+  .selectAll()
+  .executeTakeFirstOrThrow()
+const tools = { accountId, name: 'tools', scopes, expiresAt: null, projectId }
+const hcloudToken = (await createToken(db, clock, tools)).value
+
 const catalog = readCatalog(root('catalog.yaml'))
 const berth = await buildApp({
   db,
@@ -56,6 +63,7 @@ const berth = await buildApp({
   rateLimits: { reads: 1e9, writes: 1e9, anonymous: 1e9 },
   sshPorts: { first: 1024, last: 65535 },
   sshHost: '127.0.0.1',
+  hasHcloud: true,
   pages: readPages(root('console/dist')),
 })
 const berthUrl = await berth.http.listen({ port: 0, host: '127.0.0.1' })
@@ -108,7 +116,7 @@ const portOf = (url: string) => Number(new URL(url).port)
 const preset = catalog.presets[0]?.presetId
 const template_id = catalog.templates[0]?.templateId
 const order = { zone_slug: 'local-1', template_id, plan_type: 'preset', preset_id: preset, cpu_type: 'amd' }
-process.send?.({ berth: portOf(berthUrl), bare: portOf(bareUrl), token, order })
+process.send?.({ berth: portOf(berthUrl), bare: portOf(bareUrl), token, hcloudToken, order })
 process.on('message', async (wanted) => {
   if (wanted === 'running') {
     const { n } = await db

@@ -13,7 +13,7 @@ const Named = Type.Union([Type.String(), Type.Integer()])
 const MaybeText = Type.Optional(Type.String())
 const MaybeNumber = Type.Optional(Type.Integer())
 
-/** What both names of an address show. Its name is the address itself. */
+/** The fields of an address under both of its names. Its name is the address itself. */
 function common(x: Exchange, { address_id, address, family, reverse_dns, created_at }: Address) {
   return {
     ...{ id: x.ref('address', address_id), name: address, ip: address, type: family, blocked: false },

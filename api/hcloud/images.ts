@@ -20,7 +20,7 @@ const copies = {
 type CopyKind = keyof typeof copies
 const copyKinds = Object.keys(copies) as CopyKind[] // the keys of a constant table
 
-/** What copies of all kinds have. */
+/** The fields that copies of all kinds have. */
 type Copy = { status: string } & Pick<Snapshot, 'name' | 'size_gb' | 'template_id' | 'created_at'> &
   Partial<Pick<Snapshot, 'server_id' | 'disk_gb'>> &
   Partial<Pick<Image, 'min_disk_gb' | 'os_family'>>

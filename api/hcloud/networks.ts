@@ -12,6 +12,7 @@ import {
   type Resource,
   reading,
   refuseLabels,
+  refusing,
   requireFree,
 } from './resources.ts'
 import { readServer } from './servers.ts'
@@ -130,6 +131,11 @@ export const networkRoutes: HcloudRoute[] = [
   ...changing(networks, { param: 'network_id', update: 'updateNetwork', remove: 'deleteNetwork' }),
   ...(['add_subnet', 'delete_subnet'] as const).map(subnetAction),
   ...protection(networks),
+  ...refusing('networks', {
+    add_route: 'Networks have no routes of their own. Set routes in the guests.',
+    delete_route: 'Networks have no routes of their own.',
+    change_ip_range: 'The range of a network stays as it is. Create another network.',
+  }),
   ...attachments,
   ...actionsOn('network', 'networks'),
 ]

@@ -5,7 +5,7 @@ import type { Ref } from './numbers.ts'
 
 const GB = 1e9
 
-/** What an installation sells, as /v1 lists it. */
+/** The offers of an installation, as /v1 lists them. */
 interface Catalogue {
   zones: readonly Zone[]
   templates: readonly Template[]
@@ -24,7 +24,7 @@ async function readCatalogue(x: Exchange): Promise<Catalogue> {
   return { zones, presets: new Map(presets), templates: await x.v1<Template[]>('listTemplates') }
 }
 
-/** What the installation sells, to be shown in this reply. */
+/** The offers of the installation, to be shown in this reply. */
 export async function offersOf(x: Exchange): Promise<Offers> {
   return new Offers(x, await x.shared('catalogue', () => readCatalogue(x)))
 }

@@ -87,6 +87,17 @@ export function protection({ kind, many }: Pick<Resource, 'kind' | 'one' | 'many
   ]
 }
 
+/** The actions that Berth has not. @param reasons what to do instead, by the name of the action */
+export function refusing(many: string, reasons: Readonly<Record<string, string>>): HcloudRoute[] {
+  return Object.entries(reasons).map(([name, reason]) =>
+    answer({
+      method: 'POST',
+      path: `/${many}/:id/actions/${name}`,
+      run: () => Promise.reject(unsupported(reason)),
+    }),
+  )
+}
+
 /** Lets the number of an object be forgotten that is gone. @throws the error */
 async function noteEnd(x: Exchange, error: unknown): Promise<never> {
   if (error instanceof ApiError && error.type.status === 404) await x.end(x.param('id'))

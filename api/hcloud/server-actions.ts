@@ -5,7 +5,7 @@ import { actionOf, begun, done } from './actions.ts'
 import { unsupported } from './errors.ts'
 import { answer, type Exchange, type HcloudRoute } from './exchange.ts'
 import { imageView, sourceOf } from './images.ts'
-import { Labels, refuseLabels } from './resources.ts'
+import { Labels, refuseLabels, refusing } from './resources.ts'
 import { passwordOf, presetOf, readServer } from './servers.ts'
 import { keyIds } from './ssh-keys.ts'
 
@@ -135,13 +135,7 @@ const refused = {
   request_console: 'The console of a server is serial: berth server console.',
 } as const
 
-const refusals = Object.entries(refused).map(([name, reason]) =>
-  answer({
-    method: 'POST',
-    path: `/servers/:id/actions/${name}`,
-    run: () => Promise.reject(unsupported(reason)),
-  }),
-)
+const refusals = refusing('servers', refused)
 
 export const serverActionRoutes: HcloudRoute[] = [
   ...serverPaths,

@@ -9,7 +9,7 @@ const statements = [
   'ALTER TABLE tokens ADD COLUMN project_id text',
   // The offers of the catalogue belong to no account.
   `CREATE TABLE hcloud_numbers (
-    number bigint PRIMARY KEY, account_id text REFERENCES accounts, kind text NOT NULL, object_id text NOT NULL,
+    number bigint PRIMARY KEY, account_id text, kind text NOT NULL, object_id text NOT NULL,
     created_at bigint NOT NULL, ended_at bigint, UNIQUE (object_id, kind))`,
   'CREATE INDEX hcloud_numbers_ended ON hcloud_numbers (ended_at) WHERE ended_at IS NOT NULL',
   // There is one row, whose numbers are given once.

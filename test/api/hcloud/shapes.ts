@@ -131,7 +131,7 @@ const pagination = of(
   'page:int per_page:int previous_page:int? next_page:int? last_page:int total_entries:number',
 )
 
-/** What a reply may have, by the name of the member. */
+/** The members that a reply may have, by name. */
 export const members: Readonly<Record<string, Shape>> = {
   ...named,
   ...Object.fromEntries(Object.entries(named).map(([name, shape]) => [`${name}s`, list(shape)])),
