@@ -208,9 +208,8 @@ export const TokenCreate = Type.Object(
     ),
     kind: Type.Optional(
       Type.Enum(['api', 'hcloud'], {
-        default: 'api',
         description:
-          'What it opens: this API, or `/hcloud/v1` alone, for tools that speak the hcloud API; its value has 64 letters and digits',
+          'What it opens: this API, the default, or `/hcloud/v1` alone, for tools that speak the hcloud API; its value has 64 letters and digits',
         examples: ['api'],
       }),
     ),
