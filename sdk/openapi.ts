@@ -3056,7 +3056,7 @@ export interface TokenCreate {
   expires_at?: string | null | undefined
   /** Addresses and ranges that it may be used from, within those of the token that creates it, which are the default */
   cidrs?: Array<string> | null | undefined
-  /** What it opens: this API, or `/hcloud/v1` alone, for tools that speak the hcloud API; its value has 64 letters and digits */
+  /** What it opens: this API, the default, or `/hcloud/v1` alone, for tools that speak the hcloud API; its value has 64 letters and digits */
   kind?: 'api' | 'hcloud' | undefined
   /** The project that a token of the kind `hcloud` sees. Default: the default project of the account */
   project_id?: string | undefined
