@@ -1,7 +1,7 @@
 import type { Queries } from '../../database/database.ts'
 import { allowedIn } from '../states.ts'
 
-/** The servers whose backup is due and can begin: no other operation is in progress. */
+/** The servers whose backup is due and can begin: no other operation is in progress, and their own system runs. */
 function toBackUp(db: Queries, now: number) {
   return db
     .selectFrom('servers')
@@ -10,6 +10,7 @@ function toBackUp(db: Queries, now: number) {
     .where('status', 'in', allowedIn.snapshot)
     .where('copying', 'is', null)
     .where('backing_up', 'is', null)
+    .where('rescue_id', 'is', null)
 }
 
 /** The pools with servers whose backup is due. */

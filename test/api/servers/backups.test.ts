@@ -77,6 +77,20 @@ test('one server of a host is backed up at a time, and looks at once never begin
 
 const backupsAt = (hour: number) => ({ backups_enabled: true, backup_window: hour })
 
+test('a server in rescue, which can not be backed up, holds up no other server of its host', async () => {
+  const t = await priced()
+  const [rescued, other] = [await make(t, backupsAt(3)), await make(t, backupsAt(3))]
+  await t.call('POST', `/servers/${rescued}/rescue`)
+  await t.finish()
+  await night(t, 3)
+  expect(await backups(t, rescued)).toEqual([])
+  expect(await backups(t, other)).toHaveLength(1)
+  await t.call('POST', `/servers/${rescued}/unrescue`)
+  await t.finish()
+  await due(t)
+  expect(await backups(t, rescued)).toHaveLength(1)
+})
+
 test('a request never waits for a backup: it takes its place, and the backup is made later', async () => {
   const t = await priced()
   const id = await make(t, backupsAt(3))
