@@ -19,6 +19,7 @@ breaks a promise is shortened and told.
   --seed <n>     seed of the first history; the next ones follow (default: 1)
   --once         lives each history once, and does not compare it with a second time
   --strict       checks after every step, instead of as often as the seed has drawn
+  --whole        does not shorten histories that fail
   --story        prints what happens, in words
   --trace        prints every step
   --points       prints which points and pairs were reached, and which never
@@ -35,6 +36,7 @@ const options = {
   once: { type: 'boolean', default: false },
   strict: { type: 'boolean', default: false },
   trace: { type: 'boolean', default: false },
+  whole: { type: 'boolean', default: false },
   story: { type: 'boolean', default: false },
   points: { type: 'boolean', default: false },
   planted: { type: 'string' },
@@ -69,7 +71,7 @@ async function liveMonths(values: Values): Promise<void> {
     sum.days += outcome.days * (values.once ? 1 : 2)
     sum.violations += outcome.violations.length
     sum.hash = outcome.hash
-    if (outcome.violations.length > 0) await report(outcome)
+    if (outcome.violations.length > 0) await report(outcome, values.whole)
   }
   const { user, system } = process.cpuUsage(used)
   if (values.points) for (const line of points.lines()) console.log(line)
@@ -89,9 +91,10 @@ async function liveOnce(seed: number, { strict, trace, story, once }: Values): P
 }
 
 /** Tells the shortest history that breaks the same promise. */
-async function report(failed: Outcome): Promise<void> {
+async function report(failed: Outcome, isWhole: boolean | undefined): Promise<void> {
   console.log(`seed ${failed.seed} breaks a promise:`)
   for (const what of failed.violations.slice(0, 5)) console.log(`  ${what}`)
+  if (isWhole) return
   const { story, moves, violations } = await shrink(failed)
   const { processes, customers } = drawSetup(failed.seed)
   console.log(`Shortened to ${moves.length} moves, with ${processes} processes and ${customers} customers:`)

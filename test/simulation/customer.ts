@@ -1,5 +1,6 @@
 import type { Chance } from './chance.ts'
 import { pairOf } from './pairs.ts'
+import { mayChange, type Role } from './people.ts'
 import type { Process } from './process.ts'
 import type { Scheduler } from './scheduler.ts'
 
@@ -10,7 +11,7 @@ export interface Reply {
   body: any
 }
 
-type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
 /** The parts of the world that senders of requests need. */
 export interface World {
@@ -24,6 +25,15 @@ export interface World {
   sometimes: (point: string) => void
   /** The status of a server now. */
   statusOf: (serverId: string) => string | undefined
+  /** The role of a member now. */
+  roleOf: (memberId: string) => Role | undefined
+}
+
+/** The headers by which a request says who sends it. */
+export interface Credential {
+  headers: Readonly<Record<string, string>>
+  /** The member of an account who is signed in; missing: it is a token. */
+  memberId?: string
 }
 
 const RETRIES = 8
@@ -33,15 +43,17 @@ const KEY_MS = 23 * 3600_000
 /** Sends requests to whichever process answers, as a client behind a load balancer does. */
 export class Client {
   readonly #world: World
-  readonly #token: string
+  readonly #credential: Credential
   readonly name: string
+  /** The number of requests that were sent. */
+  sent = 0
   /** Replies that succeeded, by the key of their request. */
   readonly #replies = new Map<string, { text: string; at: number }>()
 
-  constructor(world: World, name: string, token: string) {
+  constructor(world: World, name: string, credential: Credential) {
     this.#world = world
     this.name = name
-    this.#token = token
+    this.#credential = credential
   }
 
   /** @returns null if the process died before it answered */
@@ -55,8 +67,10 @@ export class Client {
     const { scheduler, sometimes } = this.#world
     const process = chance.pick(this.#world.processes)
     if (!process) return null
+    this.sent += 1
     this.#countPair(method, path, body)
     const sentAt = scheduler.elapsed()
+    const isAllowed = this.#mayChange(path)
     const sent = scheduler.as(
       process.actor,
       async () =>
@@ -65,7 +79,7 @@ export class Client {
           method,
           url: `/v1${path}`,
           headers: {
-            authorization: `Bearer ${this.#token}`,
+            ...this.#credential.headers,
             ...(body === undefined ? {} : { 'content-type': 'application/json' }),
             ...(key === undefined ? {} : { 'idempotency-key': key }),
           },
@@ -85,6 +99,8 @@ export class Client {
     const isJson = String(answer.headers['content-type'] ?? '').includes('json')
     const reply: Reply = { status: answer.statusCode, body: isJson ? JSON.parse(answer.body) : answer.body }
     this.#judge(method, path, reply)
+    if (method !== 'GET' && reply.status < 300 && !isAllowed && !this.#mayChange(path))
+      this.#world.broken(`nobody changes what their role does not allow: ${this.name} ${method} ${path}`)
     if (key !== undefined && reply.status < 300)
       this.#compare(`${method} ${path}`, key, { text: answer.body, at: sentAt })
     return reply
@@ -128,6 +144,11 @@ export class Client {
     sometimes(pairOf(status, byMethod[method] ?? ''))
   }
 
+  #mayChange(path: string): boolean {
+    const { memberId } = this.#credential
+    return memberId === undefined || mayChange(this.#world.roleOf(memberId), path)
+  }
+
   #judge(method: Method, path: string, { status, body }: Reply): void {
     const { scheduler, broken, secrets, sometimes } = this.#world
     const text = JSON.stringify(body)
@@ -153,4 +174,13 @@ export class Client {
         `a key gets the same reply: ${what} had ${before.text.slice(0, 300)} and ${reply.text.slice(0, 300)}`,
       )
   }
+}
+
+export function bearer(token: string): Credential {
+  return { headers: { authorization: `Bearer ${token}` } }
+}
+
+export function outcomeOf(reply: Reply | null | undefined): string {
+  if (!reply) return 'no answer'
+  return [reply.status, reply.body?.code].filter(Boolean).join(' ')
 }

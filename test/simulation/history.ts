@@ -5,21 +5,24 @@ import { createToken } from '../../api/accounts/tokens.ts'
 import { post } from '../../api/billing/ledger.ts'
 import { migrate } from '../../api/database/migrate.ts'
 import { openSqlite } from '../../api/database/sqlite.ts'
-import { Simulator } from '../../api/drivers/simulator/simulator.ts'
 import { parseMoney } from '../../api/money.ts'
 import { createOperatorToken } from '../../api/operator/tokens.ts'
 import { Chance } from './chance.ts'
-import { Client, type World } from './customer.ts'
+import { bearer, Client, type Credential, outcomeOf, type World } from './customer.ts'
+import { Disks, Hall } from './disks.ts'
 import { type FaultKind, Faults } from './faults.ts'
 import { Host } from './host.ts'
 import { Auditor } from './invariants.ts'
+import { type Duty, Operator } from './operator.ts'
 import { stepPair } from './pairs.ts'
+import { enroll, roles } from './people.ts'
 import { type Installation, Process } from './process.ts'
 import { DELIVERIES, Receivers } from './receivers.ts'
-import { type ActName, acts, type Customer, type Known } from './requests.ts'
+import { type ActName, acts, type Customer, FIRST, HARMLESS, type Known } from './requests.ts'
 import { Actor, Scheduler } from './scheduler.ts'
 import { rule } from './seams.ts'
 import { type Blow, catalogOf, drawSetup, type Setup } from './setup.ts'
+import { TOUR_MS, tour } from './tour.ts'
 
 const START = Date.parse('2026-11-20T12:00:00Z')
 const HOUR = 3600_000
@@ -122,21 +125,20 @@ class History {
   readonly #options: Options
   readonly scheduler: Scheduler
   readonly #faults: Faults
-  readonly #simulator: Simulator
+  readonly #simulator: Hall
   readonly #installation: Installation
   readonly #auditor: Auditor
   readonly #receivers: Receivers
   readonly #customers: Customer[] = []
-  readonly #operator = new Actor('operator')
+  readonly #disks: Disks
+  readonly #office = new Actor('operator')
   readonly #violations: string[] = []
   readonly #sometimes = new Map<string, number>()
   readonly #moves: string[] = []
   readonly #story: string[] = []
   readonly #secrets = new Set<string>()
-  /** The entry of each reference. */
-  readonly #booked = new Map<string, string>()
   readonly #world: World
-  #operatorClient: Client | null = null
+  #operator: Operator | null = null
   #started = 0
   #writes = 0
 
@@ -151,7 +153,7 @@ class History {
     scheduler.onTrace = options.onTrace ?? null
     this.#faults = new Faults(rates)
     const chance = new Chance(seed, 4)
-    this.#simulator = new Simulator({
+    this.#simulator = new Hall({
       clock: scheduler.clockOf(new Actor('host')),
       copyMs: chance.between(0, 20_000),
       bootMs: chance.between(0, 5_000),
@@ -175,6 +177,8 @@ class History {
       onLog: (process, line) => this.#hear(process, line),
     }
     this.#auditor = new Auditor(file, { now: scheduler.now, graceMs })
+    this.#disks = new Disks(this.#simulator, this.#auditor, (what) => this.#broken(what))
+    host.around = (name, given, effect) => this.#disks.around(name, given, effect)
     this.#world = {
       scheduler,
       processes: this.#installation.processes,
@@ -182,6 +186,7 @@ class History {
       secrets: this.#secrets,
       sometimes: (point) => this.#count(point),
       statusOf: (id) => this.#auditor.statusOf(id),
+      roleOf: (id) => this.#auditor.roleOf(id),
     }
   }
 
@@ -198,7 +203,8 @@ class History {
       scheduler.onStep = (label) => {
         if (label.startsWith('answer of')) this.#check()
       }
-      for (let at = 0; at < moments && this.#violations.length === 0; at += 1) await this.#moment(at)
+      if (this.#setup.isTour) await this.#tour()
+      else for (let at = 0; at < moments && this.#violations.length === 0; at += 1) await this.#moment(at)
       if (this.#violations.length === 0) await this.#settle()
     } catch (error) {
       this.#broken(`the history could not go on: ${error instanceof Error ? error.stack : error}`)
@@ -258,12 +264,10 @@ class History {
     void acting.then(() => {
       isOver = true
     })
-    const isActive = () =>
-      this.#auditor.rows<{ n: number }>('SELECT count(*) AS n FROM operations WHERE finished_at IS NULL')
     for (let passed = 0; passed < HOUR; passed += 1_000) {
       await scheduler.run(1_000)
       await this.#revive()
-      if (isOver && isActive()[0]?.n === 0) return outcomeOf(await acting)
+      if (isOver && !this.#auditor.isBusy) return outcomeOf(await acting)
     }
     throw new Error(`${what} did not end`)
   }
@@ -279,14 +283,15 @@ class History {
         this.#customers.push(await this.#customer(process, at))
       await this.#findOffer()
       const scopes = ['operator:read', 'operator:write', 'operator:money'] as const
-      const { value } = await createOperatorToken(process.db, scheduler.clockOf(this.#operator), {
+      const { value } = await createOperatorToken(process.db, scheduler.clockOf(this.#office), {
         ...{ name: 'ops', scopes, cidrs: ['127.0.0.1/32'], createdBy: 'simulation' },
         expiresAt: scheduler.now() + 10 * MONTH_MS,
       })
       this.#secrets.add(value)
-      this.#operatorClient = new Client(this.#world, 'operator', value)
+      const client = new Client(this.#world, 'operator', bearer(value))
+      this.#operator = new Operator(client)
     }
-    await scheduler.until(scheduler.as(this.#operator, setUp), HOUR, 'the set-up')
+    await scheduler.until(scheduler.as(this.#office, setUp), HOUR, 'the set-up')
     for (const [at, customer] of this.#customers.entries())
       Object.assign(customer, { others: this.#customers[(at + 1) % this.#customers.length]?.known })
   }
@@ -313,14 +318,19 @@ class History {
     const reading = await createToken(db, clock, {
       ...{ accountId, name: 'reader', scopes: ['account:read', 'servers:read'], expiresAt: null },
     })
-    for (const { value } of [token, reading]) this.#secrets.add(value)
+    const members = await enroll(db, clock, accountId)
+    const secrets = [token.value, reading.value, ...members.map(({ secret }) => secret)]
+    for (const secret of secrets) this.#secrets.add(secret)
     const known: Known = {
       ...{ servers: [], snapshots: [], addresses: [], networks: [], firewalls: [], ports: [] },
-      ...{ webhooks: [], tokens: [], projects: [] },
+      ...{ webhooks: [], tokens: [], projects: [], volumes: [], images: [] },
+      members: members.map(({ memberId }) => memberId),
     }
+    const client = (name: string, credential: Credential) => new Client(this.#world, name, credential)
     return {
-      client: new Client(this.#world, `c${at}`, token.value),
-      reader: new Client(this.#world, `r${at}`, reading.value),
+      client: client(`c${at}`, bearer(token.value)),
+      reader: client(`r${at}`, bearer(reading.value)),
+      members: members.map((member, place) => client(`c${at} (${roles[place]})`, member)),
       ...{ accountId, known, others: known, template: '', preset: '', recent: 3 },
     }
   }
@@ -361,6 +371,32 @@ class History {
     if (chance.is(0.7)) await this.#calm(Promise.all(doing))
   }
 
+  /** One act after the other, each to its end; before each, somebody else tries it with what is not theirs. */
+  async #tour(): Promise<void> {
+    const { scheduler } = this
+    const [customer, stranger] = [this.#customers[0], this.#customers.at(-1)] as [Customer, Customer] // at least two
+    for (const each of this.#customers) each.recent = 1
+    for (const [place, what] of tour.entries()) {
+      const name = `t.${place}`
+      if (this.#violations.length > 0) return
+      if (this.#options.only && !this.#options.only.has(name)) continue
+      this.#moves.push(name)
+      const chance = new Chance(this.#seed, 10, place)
+      const carryOut = async () => {
+        if (!(what in acts)) return this.#strike(name, what as Exclude<Blow, 'none'>, chance, customer) // it is no act
+        const act = { what: what as ActName, customer, isHostile: false } // it is one of them
+        await this.#carryOut(name, chance, { ...act, customer: stranger, isHostile: true })
+        await this.#carryOut(name, chance, act)
+      }
+      if (what === 'day') scheduler.jump(25 * HOUR)
+      else await scheduler.until(carryOut(), HOUR, what)
+      for (let left = TOUR_MS; left === TOUR_MS || this.#auditor.isBusy; left -= 3_000) {
+        if (left <= 0) return this.#broken(`every operation ends: ${what} did not`)
+        await scheduler.run(3_000)
+      }
+    }
+  }
+
   async #calm(doing: Promise<unknown>): Promise<void> {
     await this.scheduler.until(doing, 10 * 60_000, 'customers').catch(() => undefined)
   }
@@ -386,22 +422,46 @@ class History {
 
   async #act(name: string, chance: Chance): Promise<void> {
     const customer = chance.pick(this.#customers) as Customer // there are at least two
-    const what = chance.weighted(this.#setup.acts)
+    // An installation begins with orders.
+    const what = name.startsWith('0.') && chance.is(0.5) ? 'order' : chance.weighted(this.#setup.acts)
     const isHostile = chance.is(0.05)
+    const member = chance.is(this.#setup.ofMembers) ? chance.pick(customer.members) : undefined
+    const self = member ? { ...customer, client: member } : customer
+    await this.#carryOut(name, chance, { what, customer: self, isHostile })
+  }
+
+  async #carryOut(
+    name: string,
+    chance: Chance,
+    { what, customer, isHostile }: { what: ActName; customer: Customer; isHostile: boolean },
+  ): Promise<void> {
     const acting = isHostile ? { ...customer, known: structuredClone(customer.others) } : customer
     const keep = (secret: unknown) => {
       // The customer's own reply has it once, and nobody may see it again.
       if (typeof secret === 'string') queueMicrotask(() => this.#secrets.add(secret))
     }
-    const reply = await acts[what]({ customer: acting, chance, keep })
-    this.#tell(name, `${customer.client.name} ${what}${isHostile ? ' of another' : ''}: ${outcomeOf(reply)}`)
-    if (reply && reply.status < 300) this.#count(`${what} succeeds`)
-    if (reply && reply.status >= 400 && reply.status < 500) this.#count(`${what} is refused`)
-    if (isHostile && reply && reply.status < 300 && !HARMLESS.includes(what))
-      this.#broken(`nobody changes what is another's: ${what} was answered with ${reply.status}`)
+    const { sent } = acting.client
+    const act = (what: ActName) => acts[what]({ customer: acting, chance, keep })
+    let done: ActName = what
+    let reply = await act(what)
+    if (!reply && acting.client.sent === sent) {
+      // Without anything to do it with, a customer orders something.
+      done = chance.pick(FIRST) ?? 'order'
+      reply = await act(done)
+    }
+    this.#tell(name, `${acting.client.name} ${done}${isHostile ? ' of another' : ''}: ${outcomeOf(reply)}`)
+    if (reply && reply.status < 300) this.#count(`${done} succeeds`)
+    if (reply && reply.status >= 400 && reply.status < 500) this.#count(`${done} is refused`)
+    if (isHostile && reply && reply.status < 300 && !HARMLESS.includes(done))
+      this.#broken(`nobody changes what is another's: ${done} was answered with ${reply.status}`)
   }
 
-  async #strike(name: string, blow: Exclude<Blow, 'none'>, chance: Chance): Promise<void> {
+  async #strike(
+    name: string,
+    blow: Exclude<Blow, 'none'>,
+    chance: Chance,
+    customer?: Customer,
+  ): Promise<void> {
     const { scheduler } = this
     const { processes, host } = this.#installation
     const process = chance.pick(processes)
@@ -438,40 +498,22 @@ class History {
       case 'clock':
         scheduler.stepClock(chance.pick([3_000, -3_000, -300_000, -2 * HOUR]) ?? 0)
         return this.#tell(name, 'the clock is set')
-      case 'credit':
-        return this.#credit(name, chance)
-      case 'hold':
-        return this.#hold(name, chance)
+      case 'write':
+        if (id === undefined || !(await this.#disks.write(id))) return
+        return this.#tell(name, `the guest of ${id} writes to its disk`)
+      default:
+        return this.#onDuty(name, blow, chance, customer)
     }
   }
 
-  async #credit(name: string, chance: Chance): Promise<void> {
-    const customer = chance.pick(this.#customers)
-    const body = {
-      amount: chance.pick(['100.00', '1000.00', '-50.00']),
-      type: chance.pick(['payment', 'correction']),
-      reason: 'simulated',
-      reference: `bank-${chance.below(6)}`,
+  async #onDuty(name: string, duty: Duty, chance: Chance, whose?: Customer): Promise<void> {
+    const customer = whose ?? (chance.pick(this.#customers) as Customer) // there are at least two
+    const wait = (ms: number) => this.scheduler.cross(this.scheduler.actor, 'office', ms)
+    for (const { said, reply, broken } of (await this.#operator?.act(duty, { customer, chance, wait })) ??
+      []) {
+      this.#tell(name, `${said}: ${outcomeOf(reply)}`)
+      if (broken) this.#broken(broken)
     }
-    const path = `/operator/accounts/${customer?.accountId}/credit`
-    const reply = await this.#operatorClient?.insist(chance, 'POST', path, body)
-    this.#tell(name, `the operator credits ${body.amount} to ${customer?.client.name}: ${outcomeOf(reply)}`)
-    if (!reply || ![200, 409].includes(reply.status)) return
-    const entry = `${customer?.accountId} ${body.amount} ${body.type}`
-    const before = this.#booked.get(body.reference) ?? (reply.status === 200 ? entry : undefined)
-    if (before === undefined) return
-    this.#booked.set(body.reference, before)
-    const isAccepted = before.split(' ', 2).join(' ') === entry.split(' ', 2).join(' ')
-    if ((reply.status === 200) !== isAccepted)
-      this.#broken(`a credit with a known reference is accepted if it is the same: ${entry} after ${before}`)
-  }
-
-  async #hold(name: string, chance: Chance): Promise<void> {
-    const customer = chance.pick(this.#customers)
-    const how = chance.pick(['suspend', 'resume', 'resume'])
-    const path = `/operator/accounts/${customer?.accountId}/${how}`
-    const reply = await this.#operatorClient?.insist(chance, 'POST', path, { reason: 'simulated' })
-    this.#tell(name, `the operator lets ${customer?.client.name} ${how}: ${outcomeOf(reply)}`)
   }
 
   /** Starts a process while others work. */
@@ -502,38 +544,11 @@ class History {
       broken = [
         ...this.#auditor.brokenAtRest(),
         ...this.#receivers.broken(this.#auditor.rows(DELIVERIES)),
-        ...(await this.#brokenMachines()),
+        ...(await this.#disks.brokenAtRest()),
       ]
       if (broken.length === 0) return
     }
     for (const what of broken) this.#broken(`after ${SETTLE_MS / 60_000} quiet minutes: ${what}`)
-  }
-
-  /** The machines are what the rows say. */
-  async #brokenMachines(): Promise<string[]> {
-    const machines = await this.#simulator.list()
-    const servers = this.#auditor.rows<{ server_id: string; status: string; has_disk: number }>(
-      'SELECT server_id, status, has_disk FROM servers WHERE deleted_at IS NULL',
-    )
-    const known = new Set(servers.map(({ server_id }) => server_id))
-    const orphans = [...machines.keys()].filter((id) => !known.has(id))
-    return [
-      ...orphans.map((id) => `every machine has a server: ${id}`),
-      ...servers.flatMap(({ server_id, status, has_disk }) => {
-        const power = machines.get(server_id)?.power ?? 'absent'
-        const allowed =
-          status === 'running'
-            ? ['running']
-            : status === 'error'
-              ? ['running', 'stopped', 'absent']
-              : has_disk
-                ? ['stopped']
-                : ['stopped', 'absent']
-        const isSettled = ['running', 'stopped', 'suspended', 'error'].includes(status)
-        if (isSettled && allowed.includes(power)) return []
-        return [`a machine is what its server says: ${server_id} is ${status}, its machine ${power}`]
-      }),
-    ]
   }
 
   #hear(process: string, line: string): void {
@@ -578,22 +593,4 @@ class History {
   #note(kind: string, what: string): void {
     this.scheduler.note(`${kind} ${what}`)
   }
-}
-
-/** These create something of one's own, or read nothing of another's. */
-const HARMLESS: readonly ActName[] = [
-  'order',
-  'quote',
-  'reserve',
-  'network',
-  'firewall',
-  'webhook',
-  'token',
-  'project',
-  'read',
-]
-
-function outcomeOf(reply: { status: number; body: { code?: string } } | null | undefined): string {
-  if (!reply) return 'no answer'
-  return [reply.status, reply.body?.code].filter(Boolean).join(' ')
 }

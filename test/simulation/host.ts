@@ -12,7 +12,13 @@ const commands: readonly string[] = [
   'powerOff',
   'destroy',
   'snapshot',
+  'importImage',
   'removeSnapshot',
+  'rescue',
+  'volume',
+  'attachVolume',
+  'detachVolume',
+  'removeVolume',
   'connect',
   'setPassword',
   'setAddress',
@@ -27,6 +33,12 @@ export class Host {
   #older: Map<string, MachineState> | null = null
   /** Nothing answers before this time. */
   awayUntil = 0
+  /** Carries out a call; the history looks at what it does to disks. */
+  around: (name: string, given: readonly unknown[], effect: () => Promise<unknown>) => Promise<unknown> = (
+    _name,
+    _given,
+    effect,
+  ) => effect()
   /** Sees each fault of a call about a machine. */
   onFault: (process: Actor, serverId: string, kind: string) => void = () => {}
 
@@ -77,7 +89,7 @@ export class Host {
   #refuse(name: string, happens: (kind: FaultKind) => boolean): void {
     if (this.#scheduler.elapsed() < this.awayUntil) throw away('The host does not answer.')
     if (happens('lost_call')) throw away('The host was not reached.')
-    if (['define', 'snapshot'].includes(name) && happens('disk_full'))
+    if (['define', 'snapshot', 'importImage', 'volume'].includes(name) && happens('disk_full'))
       throw new DriverError('disk_full', 'The disk of the host is full.')
   }
 
@@ -90,8 +102,9 @@ export class Host {
     if (typeof method !== 'function') throw new Error(`the driver has no ${name}`)
     const isTwice = commands.includes(name) && happens('double_call')
     try {
-      const result: unknown = await method.apply(this.#simulator, given)
-      if (isTwice) await method.apply(this.#simulator, given)
+      const effect = (): Promise<unknown> => method.apply(this.#simulator, given)
+      const result = await this.around(name, given, effect)
+      if (isTwice) await this.around(name, given, effect)
       return { result: name === 'list' ? this.#listed() : result }
     } catch (error) {
       return { error }

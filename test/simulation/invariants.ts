@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import type { Role } from './people.ts'
 
 /**
  * Queries that find nothing as long as the promises hold, each with the sentence of a promise. They see what is
@@ -25,17 +26,22 @@ const always: Readonly<Record<string, string>> = {
     SELECT s.server_id || ' ' || s.status AS what FROM servers s
     JOIN (VALUES ('creating', 'create'), ('starting', 'start'), ('stopping', 'stop'), ('rebooting', 'reboot'),
       ('resizing', 'resize'), ('rebuilding', 'rebuild'), ('resetting_password', 'reset_password'),
-      ('restoring', 'restore'), ('deleting', 'delete')) t ON t.column1 = s.status
+      ('restoring', 'restore'), ('rescuing', 'rescue'), ('unrescuing', 'unrescue'), ('deleting', 'delete')) t ON t.column1 = s.status
     WHERE s.deleted_at IS NULL AND NOT EXISTS (SELECT 1 FROM operations o WHERE o.finished_at IS NULL
       AND o.subject_type = 'server' AND o.subject_id = s.server_id AND o.type = t.column2)`,
   'a server with a stable status has no active operation but a snapshot': `
     SELECT s.server_id || ' ' || s.status || ' ' || o.type AS what FROM servers s
     JOIN operations o ON o.subject_type = 'server' AND o.subject_id = s.server_id AND o.finished_at IS NULL
     WHERE s.status IN ('running', 'stopped', 'error', 'suspended')
-      AND NOT (o.type = 'snapshot' AND s.copying IS NOT NULL)`,
+      AND NOT (o.type = 'snapshot' AND s.copying IS NOT NULL)
+      AND NOT (o.type = 'backup' AND s.backing_up IS NOT NULL)`,
   'a server that is copied has an active snapshot': `
     SELECT s.server_id AS what FROM servers s WHERE s.copying IS NOT NULL AND s.deleted_at IS NULL
       AND NOT EXISTS (SELECT 1 FROM operations o WHERE o.finished_at IS NULL AND o.type = 'snapshot'
+        AND o.subject_id = s.server_id)`,
+  'a server that is backed up has an active backup': `
+    SELECT s.server_id AS what FROM servers s WHERE s.backing_up IS NOT NULL AND s.deleted_at IS NULL
+      AND NOT EXISTS (SELECT 1 FROM operations o WHERE o.finished_at IS NULL AND o.type = 'backup'
         AND o.subject_id = s.server_id)`,
   'a deleted server has nothing left to carry out, and holds nothing': `
     SELECT s.server_id AS what FROM servers s WHERE s.deleted_at IS NOT NULL AND (s.number IS NOT NULL
@@ -43,23 +49,35 @@ const always: Readonly<Record<string, string>> = {
       OR EXISTS (SELECT 1 FROM operations o WHERE o.subject_id = s.server_id AND o.finished_at IS NULL)
       OR EXISTS (SELECT 1 FROM ports p WHERE p.server_id = s.server_id)
       OR EXISTS (SELECT 1 FROM network_servers n WHERE n.server_id = s.server_id)
+      OR EXISTS (SELECT 1 FROM volumes v WHERE v.server_id = s.server_id AND v.deleted_at IS NULL)
       OR EXISTS (SELECT 1 FROM firewall_servers f WHERE f.server_id = s.server_id))`,
   "an account's counters are the sums of its servers": `
     SELECT a.account_id || ' ' || a.servers_used || ' ' || a.cpu_used || ' ' || a.disk_gb_used AS what
     FROM accounts a LEFT JOIN held h ON h.account_id = a.account_id
     WHERE a.servers_used <> coalesce(h.servers, 0) OR a.cpu_used <> coalesce(h.cpu, 0)
       OR a.ram_mb_used <> coalesce(h.ram_mb, 0) OR a.disk_gb_used <> coalesce(h.disk_gb, 0)`,
-  'the usage of a pool is the sum of its servers': `
+  'the usage of a pool is the sum of its servers and volumes': `
     SELECT p.pool || ' ' || p.cpu || ' ' || p.ram_mb || ' ' || p.disk_gb AS what FROM pool_usage p
     WHERE p.cpu <> (SELECT coalesce(sum(cpu), 0) FROM held)
       OR p.ram_mb <> (SELECT coalesce(sum(ram_mb), 0) FROM held)
-      OR p.disk_gb <> (SELECT coalesce(sum(disk_gb), 0) FROM held)`,
+      OR p.disk_gb <> (SELECT coalesce(sum(disk_gb), 0) FROM held)
+        + (SELECT coalesce(sum(size_gb), 0) FROM volumes WHERE deleted_at IS NULL)`,
   "a project's counter is the number of its servers": `
     SELECT p.project_id || ' ' || p.server_count AS what FROM projects p WHERE p.server_count <>
       (SELECT count(*) FROM servers s WHERE s.project_id = p.project_id AND s.deleted_at IS NULL)`,
   'no account has more than its quota': `
     SELECT account_id || ' ' || servers_used AS what FROM accounts
     WHERE servers_used > json_extract(quotas, '$.servers')`,
+  'an account has at most its quotas of volumes, snapshots and images': `
+    SELECT a.account_id || ' ' || kind AS what FROM accounts a JOIN (
+      SELECT account_id, 'volumes' AS kind, count(*) AS used FROM volumes WHERE deleted_at IS NULL GROUP BY 1
+      UNION ALL SELECT account_id, 'volumes_gb', sum(size_gb) FROM volumes WHERE deleted_at IS NULL GROUP BY 1
+      UNION ALL SELECT account_id, item_type || 's', count(*) FROM snapshots
+        WHERE deleted_at IS NULL AND item_type <> 'backup' GROUP BY 1, 2) u USING (account_id)
+    WHERE used > coalesce(json_extract(quotas, '$.' || kind), CASE kind WHEN 'volumes' THEN 20
+      WHEN 'volumes_gb' THEN 4096 WHEN 'snapshots' THEN 20 ELSE 10 END)`,
+  'an account with people has an owner': `
+    SELECT account_id AS what FROM members GROUP BY account_id HAVING sum(role = 'owner') = 0`,
   'a port of the host leads to one server': `
     SELECT protocol || ' ' || host_port AS what FROM ports GROUP BY protocol, host_port HAVING count(*) > 1`,
   'a port of the host is in the range': `
@@ -122,6 +140,31 @@ const always: Readonly<Record<string, string>> = {
     SELECT a.snapshot_id || ' ' || a.status AS what FROM snapshots a
     LEFT JOIN rates r ON r.item_id = a.snapshot_id AND r.ends_at IS NULL
     WHERE (a.status = 'available' AND a.deleted_at IS NULL AND a.price_hour > 0) <> (r.item_id IS NOT NULL)`,
+  'a volume that changes has its operation, and no other has one': `
+    SELECT v.volume_id || ' ' || v.status || ' ' || coalesce(o.type, '-') AS what FROM volumes v
+    LEFT JOIN operations o ON o.subject_type = 'volume' AND o.subject_id = v.volume_id AND o.finished_at IS NULL
+    WHERE v.deleted_at IS NULL AND (v.status = 'attaching' AND o.type IS NOT 'attach_volume'
+      OR v.status = 'detaching' AND o.type IS NOT 'detach_volume'
+      OR v.status = 'deleting' AND o.type IS NOT 'delete_volume'
+      OR v.status IN ('attached', 'available') AND coalesce(o.type, 'resize_volume') <> 'resize_volume')`,
+  'a volume has a server exactly while it is attached': `
+    SELECT v.volume_id || ' ' || v.status AS what FROM volumes v LEFT JOIN servers s USING (server_id)
+    WHERE (v.status IN ('attaching', 'attached', 'detaching')) <> (v.server_id IS NOT NULL)
+      OR s.account_id <> v.account_id OR (v.deleted_at IS NOT NULL AND v.server_id IS NOT NULL)`,
+  'a volume that lives is billed at its own price, and no other': `
+    SELECT v.volume_id || ' ' || v.status || ' ' || coalesce(r.price_hour, '-') AS what FROM volumes v
+    LEFT JOIN rates r ON r.item_id = v.volume_id AND r.ends_at IS NULL
+    WHERE CASE WHEN v.deleted_at IS NULL AND v.status <> 'deleting' AND v.price_hour > 0
+      THEN v.price_hour END IS NOT r.price_hour`,
+  'backups are billed while their server is, at their own price': `
+    SELECT s.server_id || ' ' || s.status || ' ' || coalesce(r.price_hour, '-') AS what FROM servers s
+    LEFT JOIN rates r ON r.item_id = s.backup_item AND r.ends_at IS NULL
+    WHERE s.status <> 'resizing' AND CASE WHEN s.backup_hour IS NOT NULL AND s.backup_price_hour > 0
+        AND s.billed_since IS NOT NULL AND s.deleted_at IS NULL AND s.status NOT IN ('suspended', 'deleting')
+      THEN s.backup_price_hour END IS NOT r.price_hour`,
+  'a copy belongs to the account of its server': `
+    SELECT n.snapshot_id AS what FROM snapshots n JOIN servers s USING (server_id)
+    WHERE n.account_id <> s.account_id`,
   'an item with a rate has a meter that runs': `
     SELECT r.item_id AS what FROM rates r LEFT JOIN billing_meters m ON m.item_id = r.item_id
     WHERE r.ends_at IS NULL AND m.due_at IS NULL`,
@@ -163,7 +206,18 @@ const atRest: Readonly<Record<string, string>> = {
   'a suspended server has a reason': `
     SELECT s.server_id AS what FROM servers s JOIN ledgers l USING (account_id)
     JOIN accounts a USING (account_id)
-    WHERE s.status = 'suspended' AND a.status = 'active' AND l.balance > 100000000`,
+    WHERE s.status = 'suspended' AND a.status = 'active' AND s.suspension_reason IS NULL AND l.balance > 100000000`,
+  'a backup that is due is made': `
+    SELECT server_id || ' ' || status AS what FROM servers WHERE deleted_at IS NULL
+      AND status IN ('running', 'stopped') AND backup_hour IS NOT NULL AND rescue_id IS NULL
+      AND (backup_due_at IS NULL OR backup_due_at < simulated_now() - 1200000)`,
+  'a server keeps seven backups': `
+    SELECT server_id || ' ' || count(*) AS what FROM snapshots WHERE item_type = 'backup'
+      AND deleted_at IS NULL AND status = 'available' GROUP BY server_id HAVING count(*) > 7`,
+  'a backup goes with its server, a week later': `
+    SELECT snapshot_id AS what FROM snapshots n WHERE item_type = 'backup' AND n.deleted_at IS NULL
+      AND (n.expires_at < simulated_now() - 900000 OR (n.expires_at IS NULL AND NOT EXISTS (SELECT 1
+        FROM servers s WHERE s.server_id = n.server_id AND s.deleted_at IS NULL AND s.backup_hour IS NOT NULL)))`,
   'no webhook stays held': `
     SELECT webhook_id AS what FROM webhooks WHERE lease_until <> 0 AND lease_until < simulated_now() - 300000`,
   'a webhook that is due is served': `
@@ -212,6 +266,7 @@ export class Auditor {
   readonly #entries: StatementSync
   readonly #moves: StatementSync
   readonly #status: StatementSync
+  readonly #role: StatementSync
   #seen = -1
   #lastEntry = 0
   #lastPosition = 0
@@ -240,6 +295,7 @@ export class Auditor {
     this.#status = this.#sqlite.prepare(
       'SELECT status FROM servers WHERE server_id = ? AND deleted_at IS NULL',
     )
+    this.#role = this.#sqlite.prepare('SELECT role FROM members WHERE member_id = ?')
     this.#moves = this.#sqlite.prepare(
       `SELECT position, type, json_extract(data, '$.server_id') AS id, json_extract(data, '$.old_status') AS old,
         json_extract(data, '$.new_status') AS new FROM events WHERE position > ? ORDER BY position`,
@@ -262,13 +318,23 @@ export class Auditor {
     return [...this.broken(), ...findings(this.#atRest), ...this.#brokenPaid(), ...this.#brokenMeters()]
   }
 
+  /** True if an operation has not ended. */
+  get isBusy(): boolean {
+    return this.rows('SELECT 1 FROM operations WHERE finished_at IS NULL LIMIT 1').length > 0
+  }
+
   statusOf(serverId: string): string | undefined {
     const row = this.#status.get(serverId) as { status: string } | undefined // its one column
     return row?.status
   }
 
-  rows<Row>(sql: string): Row[] {
-    return this.#sqlite.prepare(sql).all() as Row[] // the caller names the columns
+  roleOf(memberId: string): Role | undefined {
+    const row = this.#role.get(memberId) as { role: Role } | undefined // its one column
+    return row?.role
+  }
+
+  rows<Row>(sql: string, ...values: (string | null)[]): Row[] {
+    return this.#sqlite.prepare(sql).all(...values) as Row[] // the caller names the columns
   }
 
   /** A hash of all rows. */

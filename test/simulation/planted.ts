@@ -341,4 +341,77 @@ export const planted: readonly Planted[] = [
     'if (price.price_hour > 0) await beginRate(tx, billed(row), price, now)',
     '',
   ),
+  // Disks and people
+  plant(
+    'a deleted volume is billed',
+    'volumes/volumes.ts',
+    'await changeRate(tx, billedVolume(row), null, now)',
+    '',
+  ),
+  plant(
+    'a new volume is free',
+    'volumes/volumes.ts',
+    'await beginRate(tx, billedVolume(row), price, now)',
+    '',
+  ),
+  plant(
+    'a volume takes no room in its pool',
+    'volumes/volumes.ts',
+    'reserve(size_gb)\n    return row',
+    'return row',
+  ),
+  plant(
+    'a deleted volume keeps its room',
+    'volumes/procedures.ts',
+    'await giveBack(tx, volume, volume.size_gb)',
+    '',
+  ),
+  plant(
+    'a volume is detached in its row only',
+    'volumes/procedures.ts',
+    'await drivers.at(pool).detachVolume(volume_id, server_id)\n      return undefined',
+    'return undefined',
+  ),
+  plant(
+    'a deleted server keeps its volumes',
+    'servers/lifecycle/procedures.ts',
+    'await leaveVolumes(tx, server.server_id, now)',
+    '',
+  ),
+  plant(
+    'backups are billed though their server is not',
+    'servers/backup-pricing.ts',
+    'isBilled && price.price_hour > 0 ? price : null',
+    'price.price_hour > 0 ? price : null',
+  ),
+  plant(
+    'a backup that is kept is free',
+    'snapshots/backups.ts',
+    'if (price.price_hour > 0) await beginRate(tx, billedSnapshot(kept), price, now)',
+    '',
+  ),
+  plant(
+    'a server that leaves rescue boots the rescue system',
+    'servers/lifecycle/rebuild.ts',
+    '      rescue_id: null,\n      rescue_login: null,\n',
+    '',
+  ),
+  plant(
+    'a restored server gets the disk of its template',
+    'servers/snapshots/snapshots.ts',
+    'const change = { snapshot_id: snapshot.snapshot_id }',
+    'const change = {}',
+  ),
+  plant(
+    'the last owner can leave',
+    'people/membership/members.ts',
+    'if (!(await isLastOwner(tx, member))) return',
+    'return',
+  ),
+  plant(
+    'members can do what owners can',
+    'people/access.ts',
+    'scopes: roleScopes[role] }',
+    'scopes: roleScopes.owner }',
+  ),
 ]

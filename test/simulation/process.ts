@@ -186,6 +186,7 @@ async function startWorkers(app: App, members: Members | null): Promise<void> {
   members?.inherit(app.webhooks.inherit)
   await app.engine.start({ isAlone })
   app.reconciler.start()
+  app.backups.start()
   app.sampler.start()
   app.billing.start()
   app.retention.start()

@@ -1,5 +1,6 @@
 import type { Chance } from './chance.ts'
-import type { Client, Reply } from './customer.ts'
+import type { Client, Method, Reply } from './customer.ts'
+import { roles } from './people.ts'
 
 /** The resources of a customer as they know them, by kind; those that are gone are among them. */
 export type Known = Record<Kind, string[]>
@@ -13,11 +14,16 @@ export type Kind =
   | 'webhooks'
   | 'tokens'
   | 'projects'
+  | 'volumes'
+  | 'images'
+  | 'members'
 
 export interface Customer {
   client: Client
   /** May read only. */
   reader: Client
+  /** People with different roles, signed in. */
+  members: readonly Client[]
   accountId: string
   known: Known
   /** The resources of another customer, for those who try. */
@@ -37,8 +43,8 @@ interface Request {
 
 type Act = (request: Request) => Promise<Reply | null | undefined>
 
-const one = ({ customer, chance }: Request, kind: Kind): string | undefined =>
-  chance.pick(customer.known[kind])
+const one = ({ customer: { known, recent }, chance }: Request, kind: Kind): string | undefined =>
+  chance.pick(chance.is(0.8) ? known[kind].slice(-recent) : known[kind])
 
 /** Sends a request about one of the customer's resources, if there is one. */
 function about(
@@ -52,18 +58,21 @@ function about(
   }
 }
 
+const pathOf = (kind: Kind) =>
+  ['tokens', 'projects', 'members'].includes(kind) ? `/account/${kind}` : `/${kind}`
+
 function patching(kind: Kind, body: (request: Request) => object): Act {
   return async (request) => {
     const id = one(request, kind)
-    return id ? request.customer.client.send(request.chance, 'PATCH', `/${kind}/${id}`, body(request)) : null
+    const { customer, chance } = request
+    return id ? customer.client.send(chance, 'PATCH', `${pathOf(kind)}/${id}`, body(request)) : null
   }
 }
 
 function removing(kind: Kind, query = ''): Act {
   return async (request) => {
     const id = one(request, kind)
-    const path =
-      kind === 'tokens' || kind === 'projects' ? `/account/${kind}/${id}` : `/${kind}/${id}${query}`
+    const path = `${pathOf(kind)}/${id}${query}`
     return id ? request.customer.client.insist(request.chance, 'DELETE', path) : null
   }
 }
@@ -88,6 +97,10 @@ const LISTS = [
   '/servers?status=running',
   '/operations?limit=5',
   '/snapshots',
+  '/backups',
+  '/images',
+  '/volumes',
+  '/account/members',
   '/addresses',
   '/networks',
   '/firewalls',
@@ -112,9 +125,9 @@ const size = (chance: Chance) => ({
 })
 
 /** Sometimes a plan of one's own, ports and networks along with it. */
-const order = ({ customer, chance }: Request) => ({
+const order = (request: Request) => ({ ...plan(request), ...source(request) })
+const plan = ({ customer, chance }: Request) => ({
   zone_slug: 'local-1',
-  template_id: customer.template,
   cpu_type: 'amd',
   start_on_create: chance.is(0.8),
   ...(chance.is(0.5)
@@ -123,7 +136,30 @@ const order = ({ customer, chance }: Request) => ({
   ...(chance.is(0.2) ? { name: name(chance) } : {}),
   ...(chance.is(0.2) ? { labels: { env: chance.pick(['prod', 'test']) } } : {}),
   ...(chance.is(0.2) ? { enable_ipv4: true } : {}),
+  ...(chance.is(0.2) ? { backups_enabled: true } : {}),
 })
+
+/** The system of a new server: mostly a template, sometimes a snapshot or an image of one's own. */
+function source(request: Request) {
+  const { customer, chance } = request
+  const own = chance.pick(['snapshots', 'images', ...Array(6).fill('template')])
+  const id = own === 'template' ? undefined : one(request, own)
+  if (id === undefined) return { template_id: customer.template }
+  return own === 'images' ? { image_id: id } : { snapshot_id: id }
+}
+
+/** Sends a request about one of the newest copies of disks that the account has. */
+const ofCopy = (
+  path: '/backups' | '/snapshots',
+  send: (copy: { id: string; server_id: string }) => [Method, string, object?],
+): Act => {
+  return async ({ customer: { client }, chance }) => {
+    const list = await client.send(chance, 'GET', `${path}?limit=5`)
+    const copy = list?.status === 200 ? chance.pick<Record<string, string>>(list.body.items) : undefined
+    const { server_id = '', backup_id, snapshot_id = '' } = copy ?? {}
+    return copy ? client.insist(chance, ...send({ id: backup_id ?? snapshot_id, server_id })) : null
+  }
+}
 
 /** Everything that customers do with /v1, by name. */
 export const acts = {
@@ -161,12 +197,44 @@ export const acts = {
     const server_id = one(request, 'servers')
     return server_id ? { server_id } : null
   }),
-  restore: about(
-    'servers',
-    (id) => `/servers/${id}/restore`,
-    (request) => ({ snapshot_id: one(request, 'snapshots') ?? '' }),
-  ),
+  restore: ofCopy('/snapshots', ({ id, server_id }) => [
+    'POST',
+    `/servers/${server_id}/restore`,
+    { snapshot_id: id },
+  ]),
   remove_snapshot: removing('snapshots'),
+  image: creating('images', '/images', 'image_id', (request) => {
+    const snapshot_id = one(request, 'snapshots')
+    return snapshot_id ? { name: name(request.chance), snapshot_id } : null
+  }),
+  remove_image: removing('images'),
+  backups: patching('servers', ({ chance }) =>
+    chance.is(0.7) ? { backups_enabled: true, backup_window: chance.below(24) } : { backups_enabled: false },
+  ),
+  keep_backup: ofCopy('/backups', ({ id }) => ['POST', `/backups/${id}/snapshot`, {}]),
+  remove_backup: ofCopy('/backups', ({ id }) => ['DELETE', `/backups/${id}`]),
+  restore_backup: ofCopy('/backups', ({ id, server_id }) => [
+    'POST',
+    `/servers/${server_id}/restore`,
+    { backup_id: id },
+  ]),
+  rescue: about('servers', (id) => `/servers/${id}/rescue`),
+  unrescue: about('servers', (id) => `/servers/${id}/unrescue`),
+  volume: creating('volumes', '/volumes', 'volume_id', ({ chance }) => ({
+    name: name(chance),
+    zone_slug: 'local-1',
+    size_gb: chance.pick([1, 5, 10]),
+  })),
+  attach_volume: about(
+    'volumes',
+    (id) => `/volumes/${id}/attach`,
+    (request) => ({ server_id: one(request, 'servers') ?? '' }),
+  ),
+  detach_volume: about('volumes', (id) => `/volumes/${id}/detach`),
+  grow_volume: patching('volumes', ({ chance }) => ({ size_gb: chance.pick([5, 10, 20]) })),
+  remove_volume: removing('volumes'),
+  change_role: patching('members', ({ chance }) => ({ role: chance.pick(roles) })),
+  remove_member: removing('members'),
   reserve: creating('addresses', '/addresses', 'address_id', (request) => {
     const server_id = request.chance.is(0.5) ? one(request, 'servers') : undefined
     const family = request.chance.pick(['ipv4', 'ipv6'])
@@ -255,3 +323,24 @@ export const acts = {
 } satisfies Record<string, Act>
 
 export type ActName = keyof typeof acts
+
+/** The acts that need nothing. */
+export const FIRST = ['order', 'order', 'order', 'volume', 'network', 'firewall'] as const
+
+/** These create something of one's own, or read nothing of another's. */
+export const HARMLESS: readonly ActName[] = [
+  'order',
+  'quote',
+  'reserve',
+  'network',
+  'firewall',
+  'webhook',
+  'token',
+  'project',
+  'volume',
+  'keep_backup',
+  'remove_backup',
+  'restore_backup',
+  'restore',
+  'read',
+]

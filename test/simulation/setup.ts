@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { parseCatalog } from '../../api/catalog/file.ts'
 import { Chance } from './chance.ts'
 import { drawRates, type Rates } from './faults.ts'
+import { duties } from './operator.ts'
 import { type ActName, acts } from './requests.ts'
 
 const HOUR = 3600_000
@@ -15,14 +16,16 @@ export const blows = [
   'shutdown',
   'deaf',
   'clock',
-  'credit',
-  'hold',
+  'write',
+  ...duties,
   'none',
 ] as const
 export type Blow = (typeof blows)[number]
 
 /** The configuration that a seed draws. */
 export interface Setup {
+  /** True: a tour of everything, act by act and without faults. */
+  isTour: boolean
   processes: number
   customers: number
   moments: number
@@ -35,6 +38,8 @@ export interface Setup {
   prices: 'plain' | 'priced'
   checkEvery: number
   isPoor: boolean
+  /** The share of acts that a member carries out, rather than a token. */
+  ofMembers: number
   keepSuspendedMs: number | null
   graceMs: number
   sampleSeconds: number
@@ -43,23 +48,31 @@ export interface Setup {
 
 export function drawSetup(seed: number): Setup {
   const chance = new Chance(seed, 3)
-  const some = <Name extends string>(names: readonly Name[], least: number) =>
+  const some = <Name extends string>(names: readonly Name[], missing: number) =>
     Object.fromEntries(
-      names.map((name) => [name, chance.is(0.25) ? least : (chance.pick([0.3, 1, 1, 3]) ?? 1)]),
+      names.map((name) => [name, chance.is(missing) ? 0 : (chance.pick([0.3, 1, 1, 3]) ?? 1)]),
     ) as Record<Name, number> // by the names that were given
-  const weights = some(Object.keys(acts) as ActName[], 0)
+  // Histories with few kinds of acts meet more of each.
+  const weights = some(Object.keys(acts) as ActName[], chance.pick([0.25, 0.6]) ?? 0.25)
   return {
+    isTour: seed % 5 === 1,
     processes: chance.pick([1, 2, 2, 3]) ?? 2,
     customers: chance.between(2, 4),
     moments: chance.between(8, 24),
     moves: chance.pick([10, 20, 40]) ?? 20,
     lazyMs: chance.pick([0, 1_000, 2_000, 5_000]) ?? 0,
     rates: drawRates(chance),
-    acts: { ...weights, order: Math.max(2, 2 * weights.order), start: Math.max(0.5, weights.start) },
-    blows: { ...some(blows, 0), none: 15, clock: chance.is(0.3) ? 0.3 : 0 },
+    acts: { ...weights, order: Math.max(3, 2 * weights.order), start: Math.max(0.5, weights.start) },
+    blows: {
+      ...some(blows, 0.25),
+      none: chance.pick([15, 60]) ?? 15,
+      clock: chance.is(0.3) ? 0.3 : 0,
+      deplete: chance.is(0.3) ? 0.3 : 0,
+    },
     prices: chance.pick(['plain', 'priced']) ?? 'plain',
     checkEvery: chance.pick([1, 10, 50]) ?? 10,
     isPoor: chance.is(0.4),
+    ofMembers: chance.pick([0, 0.2, 0.6]) ?? 0,
     keepSuspendedMs: chance.is(0.5) ? chance.between(1, 72) * HOUR : null,
     graceMs: chance.between(0, 30) * HOUR,
     sampleSeconds: 60,
@@ -72,7 +85,8 @@ const catalogText = readFileSync(new URL('../../catalog.yaml', import.meta.url),
 /** The catalogue that the installation sells by. */
 export function catalogOf({ prices }: Setup) {
   const ranges = 'public_ipv4: [203.0.113.0/28]\n    public_ipv6: 2001:db8::/56\n    overcommit:'
-  const extra = 'disk_gb_month_rub: "6.00", ipv4_month_rub: "150.00", snapshot_gb_month_rub: "3.00",'
+  const copies = 'snapshot_gb_month_rub: "3.00", backups_percent: 20,'
+  const extra = `disk_gb_month_rub: "6.00", ipv4_month_rub: "150.00", ${copies}`
   const text = catalogText.replace('overcommit:', ranges)
   const plain = 'disk_gb_month_rub: "6.00",'
   return parseCatalog(prices === 'priced' ? text.replaceAll(plain, extra) : text, 'catalog.yaml')

@@ -1,0 +1,93 @@
+import type { Chance } from './chance.ts'
+import type { Client, Reply } from './customer.ts'
+import type { Customer } from './requests.ts'
+
+/** The acts of the installation's operator. */
+export const duties = ['credit', 'hold', 'operate', 'deplete', 'refill'] as const
+export type Duty = (typeof duties)[number]
+
+interface Done {
+  said: string
+  reply: Reply | null
+  broken?: string
+}
+
+/** The operator, who books payments, and holds accounts and servers. */
+export class Operator {
+  readonly #client: Client
+  /** The entry of each reference. */
+  readonly #booked = new Map<string, string>()
+
+  constructor(client: Client) {
+    this.#client = client
+  }
+
+  /** @returns what was done */
+  async act(
+    duty: Duty,
+    { customer, chance, wait }: { customer: Customer; chance: Chance; wait: (ms: number) => Promise<void> },
+  ): Promise<Done[]> {
+    if (duty === 'credit') return [await this.#credit(customer, chance)]
+    const [path, body] = orders[duty](customer, chance)
+    const done = await this.#send(path, body, chance)
+    // Most of what is held is released soon, or little would happen any more.
+    if (!path.endsWith('/suspend') || chance.is(0.1)) return [done]
+    await wait(chance.between(0, 40_000))
+    return [done, await this.#send(path.replace('/suspend', '/resume'), body, chance)]
+  }
+
+  async #send(path: string, body: object, chance: Chance): Promise<Done> {
+    const reply = await this.#client.insist(chance, 'POST', `/operator/${path}`, body)
+    return { said: `the operator sends ${path}`, reply }
+  }
+
+  async #credit({ accountId, client }: Customer, chance: Chance): Promise<Done> {
+    const body = {
+      amount: chance.pick(['100.00', '1000.00', '-50.00']),
+      type: chance.pick(['payment', 'correction']),
+      reason: 'simulated',
+      reference: `bank-${chance.below(6)}`,
+    }
+    const reply = await this.#client.insist(chance, 'POST', `/operator/accounts/${accountId}/credit`, body)
+    const told = { said: `the operator credits ${body.amount} to ${client.name}`, reply }
+    if (!reply || ![200, 409].includes(reply.status)) return told
+    const entry = `${accountId} ${body.amount} ${body.type}`
+    const before = this.#booked.get(body.reference) ?? (reply.status === 200 ? entry : undefined)
+    if (before === undefined) return told
+    this.#booked.set(body.reference, before)
+    const isSame = before.split(' ', 2).join(' ') === entry.split(' ', 2).join(' ')
+    if ((reply.status === 200) === isSame) return told
+    const broken = `a credit with a known reference is accepted if it is the same: ${entry} after ${before}`
+    return { ...told, broken }
+  }
+}
+
+const REASON = { reason: 'simulated' }
+
+/** Takes all that an account has, or gives it plenty. */
+const booking =
+  (verb: 'credit' | 'debit') =>
+  ({ accountId }: Customer, chance: Chance): [string, object] => {
+    const reference = `${verb}-${chance.below(2 ** 30)}`
+    return [`accounts/${accountId}/${verb}`, { ...REASON, amount: '200000.00', type: 'payment', reference }]
+  }
+
+function holding({ accountId }: Customer, chance: Chance): [string, object] {
+  return [`accounts/${accountId}/${chance.pick(['suspend', 'resume', 'resume'])}`, REASON]
+}
+
+function operating({ accountId, known }: Customer, chance: Chance): [string, object] {
+  const server = chance.pick(known.servers.slice(-3))
+  const debit = { ...REASON, amount: '5.00', type: 'correction', reference: `debit-${chance.below(1_000)}` }
+  const acts: [string, object][] = [
+    [`accounts/${accountId}/limits`, { ...REASON, limits: { servers: 30 } }],
+    [`accounts/${accountId}/debit`, debit],
+    ...['suspend', 'resume', 'resume', 'start', 'stop', 'reboot'].map((verb): [string, object] => [
+      `servers/${server}/${verb}`,
+      REASON,
+    ]),
+  ]
+  return chance.pick(server ? acts : acts.slice(0, 2)) as [string, object] // the list is not empty
+}
+
+const orders = { hold: holding, operate: operating, deplete: booking('debit'), refill: booking('credit') }

@@ -1,0 +1,34 @@
+import type { Duty } from './operator.ts'
+import type { ActName } from './requests.ts'
+
+/** The time within which an act of a tour has its effect. */
+export const TOUR_MS = 20 * 60_000
+
+/**
+ * The life of an installation in order: each act meets what it needs, and ends before the next one. `day` lets a day
+ * pass, and `write` lets a guest write to its disk.
+ */
+export const tour: readonly (ActName | Duty | 'day' | 'write')[] = [
+  ...(['order', 'write', 'volume', 'attach_volume', 'grow_volume', 'network', 'attach'] as const),
+  ...(['firewall', 'protect', 'change_rules', 'webhook', 'try_webhook', 'token', 'project'] as const),
+  ...(['reserve', 'move_address', 'publish', 'describe', 'move_project', 'quote', 'read', 'show'] as const),
+  ...(['snapshot', 'write', 'image', 'backups', 'day', 'keep_backup', 'restore_backup', 'write'] as const),
+  ...([
+    'stop',
+    'stop',
+    'resize',
+    'start',
+    'resize',
+    'reset_password',
+    'reboot',
+    'rescue',
+    'unrescue',
+  ] as const),
+  ...(['restore', 'write', 'rebuild', 'hold', 'operate', 'operate', 'operate', 'credit', 'credit'] as const),
+  ...(['order', 'deplete', 'day', 'day', 'refill', 'start', 'detach_volume', 'attach_volume'] as const),
+  ...(['detach', 'attach', 'unprotect', 'protect', 'unpublish', 'publish', 'pause_webhook'] as const),
+  ...(['change_role', 'remove_member', 'overstep', 'remove_backup', 'delete', 'day'] as const),
+  ...(['grow_volume', 'remove_volume', 'remove_image', 'remove_snapshot', 'release', 'revoke'] as const),
+  ...(['remove_network', 'remove_firewall', 'remove_webhook', 'remove_project'] as const),
+  ...(['order', 'delete', 'order', 'day'] as const),
+]
