@@ -104,6 +104,7 @@ function describeRoute(route: Route, ids: ReadonlyMap<string, unknown>, componen
     security: securityOf(route),
     parameters: parameters.map((parameter) => sharedParameter(parameter, components)),
     ...(route.body ? { requestBody: requestBody(route.body, components) } : {}),
+    ...(route.partBytes ? { requestBody: PART } : {}),
     responses: { ...successes(route, components), ...failures(route, components) },
   }
 }
@@ -217,6 +218,12 @@ function requestBody(body: TObject, components: Components): object {
   const required: readonly string[] = body.required ?? []
   const content = { 'application/json': contentOf(withoutDefaults(closed(body)), components) }
   return { required: required.length > 0, content }
+}
+
+/** The body of a route that takes a part of a file. */
+const PART = {
+  required: true,
+  content: { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } },
 }
 
 const TEXTS: Record<string, string> = {

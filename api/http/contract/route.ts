@@ -53,6 +53,8 @@ export interface Call<Params extends string, Query, Body, Loaded> {
   params: Record<Params, string>
   query: Query
   body: Body
+  /** @throws ApiError validation_failed, payload_too_large; Error on a route whose body is no part of a file */
+  part: Part
   /** The object that the path names, as `load` returned it. */
   loaded: Loaded
   remember: Remember
@@ -69,6 +71,15 @@ export interface Call<Params extends string, Query, Body, Loaded> {
   report(report: Report): void
   /** Needed only if a route has several success statuses; the first is the default. */
   setStatus(status: number): void
+}
+
+/** A part of a file, which is the body of a request. */
+export interface Part {
+  /** Its place in the file. */
+  offset: number
+  bytes: number
+  /** Ends after that many bytes, or with an error. */
+  content: AsyncIterable<Buffer>
 }
 
 export type SetHeader = (name: string, value: string) => void
@@ -127,6 +138,8 @@ interface Described<Params extends string, Query extends TObject, Body extends T
   /** Headers that only this route uses, with their descriptions. */
   headers?: Readonly<Record<string, string>>
   body?: Body
+  /** The most bytes of a body that is a part of a file, whose place is in the header Upload-Offset. */
+  partBytes?: number
   /** The schemas of replies, by success status; null is no content. */
   reply: Replies
   /** Members of the example of a success that differ on this route, by status. */

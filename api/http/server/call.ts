@@ -2,11 +2,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Queries } from '../../database/database.ts'
 import type { Actor, Caller, SignedIn } from '../contract/auth.ts'
 import type { ApiError } from '../contract/problem.ts'
-import type { Call, Report, Route, Visit } from '../contract/route.ts'
+import type { Call, Part, Report, Route, Visit } from '../contract/route.ts'
 import { addressOf } from '../limits/origin.ts'
 import type { Policy } from '../limits/rate-limit.ts'
 import type { Claim, Idempotency } from './idempotency.ts'
 import { isByTls, personRequired } from './page-origin.ts'
+import { partOf } from './part.ts'
 
 /** The facts known of a request by the time it reaches its route. */
 export interface Known extends Caller {
@@ -31,6 +32,8 @@ declare module 'fastify' {
     action?: string
     /** True if it counts as a read, whatever its method. */
     isRead?: true
+    /** True if its body is a part of a file. */
+    takesPart?: true
     /** Counted by person or token. */
     isOwn?: true
     /** Asks whether work has ended, as clients do twice a second: counted apart from other reads. */
@@ -81,6 +84,11 @@ export class HttpCall implements Call<string, unknown, unknown, unknown> {
 
   get body(): unknown {
     return this.#exchange.request.body
+  }
+
+  get part(): Part {
+    const { request, route } = this.#exchange
+    return partOf(request, route)
   }
 
   get loaded(): unknown {

@@ -6,6 +6,8 @@ import { messageOf } from '../../message-of.ts'
 import { ApiError, cut, httpProblems } from '../contract/problem.ts'
 import { callerOf } from '../limits/origin.ts'
 import type { Turns } from '../limits/turns.ts'
+import { PART_TYPE } from './part.ts'
+import { SEND_JSON } from './send-problem.ts'
 
 /** Far more than any request of this API needs. */
 const MAX_DEPTH = 32
@@ -13,10 +15,14 @@ const MAX_VALUES = 1000
 /** The size of a body whose parsing takes as long as other requests in all, so that it waits for a separate turn. */
 const LONG_BODY = 16_384
 
-/** Parses bodies of JSON, and refuses any other type. */
-export function acceptJson(http: FastifyInstance, turns: Turns): void {
+/** Parses bodies of JSON, leaves parts of files to their route, and refuses any other type. */
+export function acceptBodies(http: FastifyInstance, turns: Turns): void {
   const parse = http.getDefaultJsonParser('error', 'error')
   http.removeAllContentTypeParsers()
+  http.addContentTypeParser(PART_TYPE, (request, payload, done) => {
+    const isExpected = request.routeOptions.config.takesPart === true
+    done(isExpected ? null : new ApiError(httpProblems.unsupported_media_type, SEND_JSON), payload)
+  })
   http.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     // Clients that always send the header, also on a POST without a body, are common.
     if (body.length === 0) return done(null, undefined)

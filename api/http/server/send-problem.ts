@@ -3,16 +3,14 @@ import { isDiskFull, isUnavailable } from '../../database/database.ts'
 import { ApiError, httpProblems } from '../contract/problem.ts'
 
 export const BODY_LIMIT = 256 * 1024
+export const SEND_JSON = 'Send the body as JSON, with the header Content-Type: application/json.'
 
 /** Converts an error to the one that a client gets; a bug of ours stays unchanged. */
 export function toApiError(error: unknown): ApiError | Error {
   if (error instanceof ApiError) return error
   const { code = '', statusCode = 500, message } = error as Partial<FastifyError> // anything can be thrown; each member is optional here
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE')
-    return new ApiError(
-      httpProblems.unsupported_media_type,
-      'Send the body as JSON, with the header Content-Type: application/json.',
-    )
+    return new ApiError(httpProblems.unsupported_media_type, SEND_JSON)
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE')
     return new ApiError(httpProblems.payload_too_large, `The body may have at most ${BODY_LIMIT / 1024} KiB.`)
   if (isDiskFull(error))

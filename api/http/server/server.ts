@@ -26,7 +26,7 @@ import { admit, type Credentials, countRefusal, holdTo } from './admission.ts'
 import { actorOf, HttpCall, type Known, knownOf } from './call.ts'
 import { openPaths } from './docs.ts'
 import type { Idempotency } from './idempotency.ts'
-import { acceptJson } from './json.ts'
+import { acceptBodies } from './json.ts'
 import { isForPage } from './pages.ts'
 import { carryOut, claimer, keepReply, loadToRemove } from './repeats.ts'
 import type { SecurityLog } from './security-log.ts'
@@ -132,7 +132,7 @@ export function buildHttp(options: HttpOptions): FastifyInstance {
   http.decorateRequest('known', null)
   addHooks(http, options)
   boundUnread(http, options.clock)
-  acceptJson(http, options.turns)
+  acceptBodies(http, options.turns)
   const { routes, sockets } = options
   const gets = [...openPaths, ...sockets].map(({ path }) => ({ method: 'GET', path }))
   const places = [...gets, ...routes].map(placeOf)
@@ -238,6 +238,7 @@ function mount(http: FastifyInstance, route: Route, options: HttpOptions, places
     config: {
       action: route.id,
       ...(route.makesNothing ? { isRead: true } : {}),
+      ...(route.partBytes ? { takesPart: true } : {}),
       ...(route.scope === 'person' || route.isAboutAccess ? { isOwn: true } : {}),
       ...(audienceOf(route) ? {} : { accepted: acceptedBy(route) }),
     },
@@ -263,7 +264,7 @@ function mount(http: FastifyInstance, route: Route, options: HttpOptions, places
         const issues = [...checkQuery(request.query), ...(checkBody?.(request.body) ?? [])]
         if (issues.length > 0) throw invalid(issues)
         lowerIds(request.query)
-        lowerIds(request.body)
+        if (!route.partBytes) lowerIds(request.body)
         done()
       },
     ],
