@@ -1,8 +1,9 @@
 import type { Image } from '@berth/sdk'
 import { Command } from 'commander'
 import { deleteCommand } from './delete.ts'
-import { nothingToChange } from './errors.ts'
+import { nothingToChange, Refusal } from './errors.ts'
 import { idOf } from './find.ts'
+import { addFileOptions, type FileOptions, systemOf, uploadImage } from './image-upload.ts'
 import type { Columns } from './output.ts'
 import { imageKind } from './server/image-kind.ts'
 import { snapshotKind } from './server/snapshot-kind.ts'
@@ -19,6 +20,8 @@ const columns = {
   user: ({ default_username }) => default_username,
   size_gb: ({ size_gb }) => size_gb,
   min_disk_gb: ({ min_disk_gb }) => min_disk_gb,
+  content_bytes: ({ content_bytes }) => content_bytes,
+  uploaded_bytes: ({ uploaded_bytes }) => uploaded_bytes,
   price_month: ({ price_month_rub }) => price_month_rub,
   created: ({ created_at }) => created_at,
   updated: ({ updated_at }) => updated_at,
@@ -37,6 +40,7 @@ export function imageCommand(): Command {
     )
     .addCommand(showCommand())
     .addCommand(createCommand())
+    .addCommand(uploadCommand())
     .addCommand(updateCommand())
     .addCommand(
       deleteCommand(imageKind, 'delete an image, or cancel one that is being made', (berth, id) =>
@@ -73,22 +77,63 @@ function showCommand(): Command {
     )
 }
 
+interface CreateOptions extends WaitOptions, FileOptions {
+  snapshot?: string
+  fromUrl?: string
+  sha256?: string
+}
+
 function createCommand(): Command {
   return addWaitOptions(
-    new Command('create')
-      .description('make an image from a snapshot')
-      .argument('<name>', 'name of the image')
-      .requiredOption('--snapshot <snapshot>', 'snapshot to make it from, by name or id'),
+    addFileOptions(
+      new Command('create')
+        .description('make an image from a snapshot, or from a file at a public address')
+        .argument('<name>', 'name of the image')
+        .option('--snapshot <snapshot>', 'snapshot to make it from, by name or id')
+        .option('--from-url <address>', 'address of a qcow2, raw, VMDK, VHD or VHDX disk')
+        .option('--sha256 <hash>', 'SHA-256 that the file at the address must have'),
+    ),
   ).action(
-    action(async (session, name: string, { snapshot, ...options }: { snapshot: string } & WaitOptions) => {
+    action(async (session, name: string, options: CreateOptions) => {
       const { berth } = session
-      const snapshot_id = await idOf(berth, snapshotKind, snapshot)
-      const begun = await berth.images.create({ name, snapshot_id })
-      if (!wantsWait(session, options) || begun.operation_id === null) return showImage(session, begun)
-      await waitFor(session, await berth.operations.get(begun.operation_id))
-      await showImage(session, await berth.images.get(begun.image_id))
+      const { snapshot, fromUrl: url, sha256 } = options
+      if ((snapshot === undefined) === (url === undefined))
+        throw new Refusal(
+          'Give either --snapshot or --from-url.',
+          'For a file of this machine, use: berth image upload <file>',
+        )
+      const source =
+        snapshot === undefined
+          ? { ...(url && { url }), ...(sha256 && { sha256 }), ...(await systemOf(session, options)) }
+          : { snapshot_id: await idOf(berth, snapshotKind, snapshot) }
+      await showMade(session, await berth.images.create({ name, ...source }), options)
     }),
   )
+}
+
+function uploadCommand(): Command {
+  return addWaitOptions(
+    addFileOptions(
+      new Command('upload')
+        .description(
+          'make an image from a file: a qcow2, raw, VMDK, VHD or VHDX disk; repeat it to continue after a failure',
+        )
+        .argument('<file>', 'file of this machine')
+        .option('--name <name>', 'name of the image (default: that of the file)'),
+    ),
+  ).action(
+    action(async (session, file: string, options: WaitOptions & FileOptions & { name?: string }) => {
+      await showMade(session, await uploadImage(session, file, options), options)
+    }),
+  )
+}
+
+/** Waits for an image if that is wanted, and prints it. */
+async function showMade(session: Session, begun: Image, options: WaitOptions): Promise<void> {
+  const { berth } = session
+  if (!wantsWait(session, options) || begun.operation_id === null) return showImage(session, begun)
+  await waitFor(session, await berth.operations.get(begun.operation_id))
+  await showImage(session, await berth.images.get(begun.image_id))
 }
 
 function updateCommand(): Command {

@@ -79,7 +79,7 @@ function waitingFor(what: Waitable, seen: Operation | undefined): string {
  * One line that is redrawn in place and cleared at the end; nothing without a terminal. The cursor stays visible:
  * a program that is killed could not restore it.
  */
-function progressBar(stream: Session['terminal']['stderr']) {
+export function progressBar(stream: Session['terminal']['stderr']) {
   // Leaves room for the ^C that a terminal echoes. A line that wraps would not be cleared.
   const room = () => (stream.columns || 80) - 3
   const startedAt = Date.now()
@@ -87,7 +87,7 @@ function progressBar(stream: Session['terminal']['stderr']) {
     if (stream.isTTY) stream.write(`\r\x1b[K${text.slice(0, room())}`)
   }
   return {
-    show: ({ type, progress, step }: Operation) => {
+    show: ({ type, progress, step }: Pick<Operation, 'progress' | 'step'> & { type: string }) => {
       const seconds = Math.round((Date.now() - startedAt) / 1000)
       const words = printable(`${String(progress).padStart(3)}%  ${step.replaceAll('_', ' ')}  ${seconds} s`)
       const width = Math.max(0, Math.min(BAR, room() - type.length - words.length - 2))

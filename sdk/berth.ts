@@ -107,7 +107,7 @@ export class Berth {
     this.networks = networks(call)
     this.volumes = volumes(call)
     this.firewalls = firewalls(call)
-    this.images = images(call)
+    this.images = images(settings, call)
     this.snapshots = snapshots(call)
     this.backups = backups(call)
     this.operations = operations(call)

@@ -4,6 +4,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 interface Schema {
   $ref?: string
   type?: string | string[]
+  /** `binary`: bytes, as they are. */
+  format?: string
   enum?: string[]
   const?: string | number | boolean
   anyOf?: Schema[]
@@ -168,6 +170,7 @@ function typeOf(schema: Schema): string {
     case 'number':
       return 'number'
     case 'string':
+      return schema.format === 'binary' ? 'Blob' : 'string'
     case 'boolean':
     case 'null':
       return schema.type

@@ -25,6 +25,8 @@ export interface CallOptions {
   idempotencyKey?: string | undefined
   /** For a PATCH: the ETag that it is based on; it is rejected if the object has changed since. */
   ifMatch?: string | undefined
+  /** For a part of a file, a Blob: its place in the file. */
+  uploadOffset?: number | undefined
   /** Called with the raw reply, for its status and headers such as ETag and RateLimit. */
   onReply?: ((reply: Response) => void) | undefined
 }
@@ -43,7 +45,7 @@ interface Sent {
   method: string
   url: string
   headers: Record<string, string>
-  body?: string
+  body?: string | Blob
 }
 
 /** A POST that changes nothing can be repeated without a key. */
@@ -79,7 +81,7 @@ export async function send<T>(
     method,
     url: settings.baseUrl + fill(path, parts.path ?? {}) + queryOf(parts.query ?? {}),
     headers: { ...headersOf(settings, route, options), ...options.headers },
-    ...(parts.body === undefined ? {} : { body: JSON.stringify(parts.body) }),
+    ...(parts.body === undefined ? {} : { body: bodyOf(parts.body) }),
   }
   for (let attempt = 0; ; attempt += 1) {
     options.signal?.throwIfAborted()
@@ -116,15 +118,22 @@ async function tryOnce<T>(
   }
 }
 
+function bodyOf(body: unknown): string | Blob {
+  return body instanceof Blob ? body : JSON.stringify(body)
+}
+
 function headersOf({ token }: Settings, route: string, options: CallOptions): Record<string, string> {
   const isPost = route.startsWith('POST ')
   const makesSomething = isPost && !READS_BY_POST.includes(route)
   const given = route.startsWith('DELETE ') ? options.idempotencyKey : undefined
   const key = makesSomething ? (options.idempotencyKey ?? randomKey()) : given
+  const { uploadOffset: offset } = options
+  const type = offset === undefined ? 'application/json' : 'application/octet-stream'
   return {
     accept: 'application/json',
     ...(token ? { authorization: `Bearer ${token}` } : {}),
-    ...(isPost || route.startsWith('PATCH ') ? { 'content-type': 'application/json' } : {}),
+    ...(isPost || route.startsWith('PATCH ') ? { 'content-type': type } : {}),
+    ...(offset === undefined ? {} : { 'upload-offset': String(offset) }),
     ...(key === undefined ? {} : { 'idempotency-key': key }),
     ...(options.ifMatch ? { 'if-match': options.ifMatch } : {}),
   }

@@ -1,6 +1,7 @@
 import { feature } from '../feature.ts'
 import { backupRoutes } from './backup-routes.ts'
 import { forgetSnapshots } from './billing.ts'
+import { dropIdleUploads, fileQuota, UPLOAD_DAYS } from './image-files.ts'
 import { imageRoutes } from './image-routes.ts'
 import { type ImagesOptions, imageQuota } from './images.ts'
 import { snapshotRoutes } from './routes.ts'
@@ -31,6 +32,11 @@ export const snapshots = feature({
   },
   routes: (parts: ImagesOptions) => [...snapshotRoutes(parts), ...backupRoutes(parts), ...imageRoutes(parts)],
   events,
-  quotas: [snapshotQuota, imageQuota],
-  cleaning: () => ({ old: { snapshots: { days: 30, delete: forgetSnapshots } } }),
+  quotas: [snapshotQuota, imageQuota, fileQuota],
+  cleaning: () => ({
+    old: {
+      uploads: { days: UPLOAD_DAYS, delete: dropIdleUploads },
+      snapshots: { days: 30, delete: forgetSnapshots },
+    },
+  }),
 })

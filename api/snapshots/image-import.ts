@@ -5,7 +5,10 @@ import type { Database } from '../database/database.ts'
 import { DriverError } from '../drivers/driver.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 import type { SnapshotState } from '../drivers/snapshots.ts'
-import { again, done, fail, type Runner, runner, type Step } from '../operations/procedure.ts'
+import { ApiError } from '../http/contract/problem.ts'
+import { again, done, fail, next, type Runner, runner, type Step } from '../operations/procedure.ts'
+import { DownloadError, type DownloadOptions, fetchPart } from './download.ts'
+import { announceFile } from './image-files.ts'
 import type { ImportData } from './images.ts'
 import { finishSnapshot } from './snapshots.ts'
 import type { SnapshotTable } from './tables.ts'
@@ -15,6 +18,7 @@ export interface ImportOptions {
   clock: Clock
   catalog: Catalog
   drivers: Drivers
+  downloads: DownloadOptions
   log: Logger
 }
 
@@ -28,7 +32,7 @@ export function imageProcedures(options: ImportOptions): Record<'import', Runner
   const { db, clock, catalog } = options
   return {
     import: runner<ImportData, SnapshotTable | undefined>({
-      steps: { import: importStep(options) },
+      steps: { download: downloadStep(options), import: importStep(options) },
       read: ({ subject_id }) =>
         db.selectFrom('snapshots').selectAll().where('snapshot_id', '=', subject_id).executeTakeFirst(),
       conclude: async ({ subject_id, data }, outcome) => {
@@ -45,12 +49,64 @@ const FAILURES: Record<Extract<SnapshotState, { state: 'failed' }>['code'], stri
   failed: 'The image could not be made. Try again.',
 }
 
-function importStep({ drivers, log }: ImportOptions): Step<ImportData, SnapshotTable | undefined> {
-  return async ({ operation_id, subject_id, data }, _signal, row) => {
-    if (!row || row.deleted_at !== null) return fail('image_deleted', 'The image was deleted meanwhile.')
+/** The progress, in percent, at which a download is complete. */
+const DOWNLOADED = 70
+/** A server of another one that does not answer gets this many tries for each part. */
+const TRIES = 4
+
+type ImportStep = Step<ImportData, SnapshotTable | undefined>
+
+/** Fetches the next part of a file. */
+function downloadStep({ db, drivers, downloads, log }: ImportOptions): ImportStep {
+  return async ({ operation_id, subject_id, data, attempt }, signal, row) => {
+    if (!row || row.deleted_at !== null) return DELETED
+    const { url = '', received = 0 } = data
     try {
-      const state = await drivers.at(row.pool).importImage(subject_id, { snapshotId: data.snapshot_id })
-      if (state.state === 'copying') return again(ASK_MS, Math.min(99, Math.floor(state.progress * 100)))
+      const { content, bytes, total, version } = await fetchPart(url, received, downloads, signal)
+      if (received === 0) await db.transaction().execute((tx) => announceFile(tx, row, total))
+      else if (total !== data.total || version !== data.version)
+        return fail('image_unreachable', 'The file changed while it was fetched. Try again.')
+      await drivers.at(row.pool).receive(subject_id, received, content)
+      const end = received + bytes
+      const progress = Math.floor((end / total) * DOWNLOADED)
+      return next(end < total ? 'download' : 'import', progress, { received: end, total, version })
+    } catch (error) {
+      if (error instanceof ApiError) return fail(error.type.code, error.message)
+      if (error instanceof DownloadError && (error.isLasting || attempt + 1 >= TRIES))
+        return fail('image_unreachable', error.message)
+      if (!(error instanceof DriverError)) throw error
+      if (error.code === 'disk_full') return fail('disk_full', FAILURES.disk_full)
+      // The host lost the beginning of the file.
+      if (error.code === 'not_found') return next('download', 0, { received: 0 })
+      return waitForHost(error, operation_id, log)
+    }
+  }
+}
+
+const DELETED = fail('image_deleted', 'The image was deleted meanwhile.')
+
+/** @throws the error unless the host does not answer */
+function waitForHost(error: DriverError, operation_id: string, log: Logger) {
+  if (error.code !== 'unavailable') throw error
+  log.warn({ err: error, operation_id }, 'a host does not answer; waiting for it')
+  return again(HOST_MS)
+}
+
+/** The source of an image, for its driver. */
+function sourceOf({ snapshot_id, sha256 = null, total }: ImportData, row: SnapshotTable) {
+  if (snapshot_id !== undefined) return { snapshotId: snapshot_id }
+  return { owner: row.account_id, bytes: total ?? Number(row.content_bytes), sha256 }
+}
+
+function importStep({ drivers, log }: ImportOptions): ImportStep {
+  return async ({ operation_id, subject_id, data }, _signal, row) => {
+    if (!row || row.deleted_at !== null) return DELETED
+    try {
+      const state = await drivers.at(row.pool).importImage(subject_id, sourceOf(data, row))
+      if (state.state === 'copying') {
+        const before = data.total === undefined ? 0 : DOWNLOADED
+        return again(ASK_MS, Math.min(99, Math.floor(before + state.progress * (100 - before))))
+      }
       if (state.state === 'failed') {
         if (state.code === 'unusable') return fail('image_unusable', state.message)
         log.error({ operation_id, image_id: subject_id, reason: state.message }, 'an image could not be made')
@@ -60,10 +116,11 @@ function importStep({ drivers, log }: ImportOptions): Step<ImportData, SnapshotT
       return done({ made: { bytes, diskGb, consistency } })
     } catch (error) {
       if (!(error instanceof DriverError)) throw error
-      if (error.code === 'not_found') return fail('snapshot_lost', 'The snapshot is no longer on its host.')
-      if (error.code !== 'unavailable') throw error
-      log.warn({ err: error, operation_id }, 'a host does not answer; waiting for it')
-      return again(HOST_MS)
+      if (error.code === 'not_found')
+        return data.snapshot_id === undefined
+          ? fail('file_lost', 'The uploaded file is no longer on its host. Upload it again.')
+          : fail('snapshot_lost', 'The snapshot is no longer on its host.')
+      return waitForHost(error, operation_id, log)
     }
   }
 }

@@ -9,6 +9,14 @@ import { SnapshotId } from './schema.ts'
 export const imageProblems = defineProblems({
   image_not_found: { status: 404, title: 'No such image' },
   image_in_use: { status: 409, title: 'A server is being created from the image' },
+  image_not_uploading: { status: 409, title: 'The image expects no file' },
+  upload_offset: {
+    status: 409,
+    title: 'The upload continues at another place',
+    members: {
+      uploaded_bytes: Type.Integer({ description: 'Bytes that have arrived', examples: [16777216] }),
+    },
+  },
 })
 
 export const ImageId = uuid('01a1fb45-1b0c-7c41-9d2e-5c6b7a889907', 'Id of the image', 'GET /images')
@@ -48,6 +56,14 @@ export const Image = Type.Object(
     size_gb: nullable(Type.Integer({ examples: [2] }), {
       description: 'Size of the image in GB, rounded up, which is billed; null until it is available',
     }),
+    content_bytes: nullable(Type.Integer({ examples: [null] }), {
+      description:
+        'Size in bytes of the file that it is made from; null if it is made from a snapshot, or the size is not known yet',
+    }),
+    uploaded_bytes: Type.Integer({
+      description: 'Bytes of an uploaded file that have arrived; an upload continues here',
+      examples: [0],
+    }),
     zone_slug: ZoneSlug,
     price_month_rub: MonthPrice,
     created_at: CreatedAt,
@@ -57,15 +73,75 @@ export const Image = Type.Object(
 )
 export type Image = Static<typeof Image>
 
+/** The largest file that an image is made from. */
+const MOST_FILE_BYTES = 1024 * 2 ** 30
+/** The largest part of an upload. */
+export const PART_BYTES = 16 * 2 ** 20
+
+const Sha256 = Type.String({
+  pattern: '^[0-9a-f]{64}$',
+  description:
+    'SHA-256 of the whole file in lower-case hex digits; if given, a file with another one is refused',
+  examples: ['9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'],
+})
+
 export const ImageCreate = Type.Object(
-  { name: ImageName, snapshot_id: SnapshotId },
+  {
+    name: ImageName,
+    snapshot_id: Type.Optional({ ...SnapshotId, description: 'The snapshot to make it from' }),
+    upload: Type.Optional(
+      Type.Boolean({ description: '`true`: you upload its file afterwards', examples: [true] }),
+    ),
+    content_bytes: Type.Optional(
+      Type.Integer({
+        minimum: 512,
+        maximum: MOST_FILE_BYTES,
+        description: 'Size in bytes of the file that you will upload; required with `upload`',
+        examples: [734003200],
+      }),
+    ),
+    url: Type.Optional(
+      Type.String({
+        pattern: '^https?://',
+        maxLength: 2048,
+        description:
+          'Public address of a file to make it from. The server there must send files in parts (HTTP range requests)',
+        examples: ['https://example.com/disk.qcow2'],
+        errorMessage: 'must begin with https:// or http://.',
+      }),
+    ),
+    sha256: Type.Optional(Sha256),
+    zone_slug: Type.Optional({
+      ...ZoneSlug,
+      description: 'Zone of the image; required unless it is made from a snapshot',
+    }),
+    os_family: Type.Optional(
+      Type.String({
+        pattern: '^[a-z][a-z0-9-]{0,31}$',
+        description: 'Family of the operating system in the file, such as `debian`',
+        examples: ['debian'],
+      }),
+    ),
+    default_username: Type.Optional(
+      Type.String({
+        pattern: '^[a-z_][a-z0-9_-]{0,31}$',
+        description: 'User name for SSH, which cloud-init in the image sets up (default: `root`)',
+        examples: ['debian'],
+      }),
+    ),
+  },
   {
     title: 'ImageCreate',
-    description: 'An image to make',
+    description: 'An image to make: from exactly one of `snapshot_id`, `upload` and `url`',
     examples: [{ name: 'golden', snapshot_id: '01a1fb45-1af0-7d25-8c3e-4b5a69788796' }],
   },
 )
 export type ImageCreate = Static<typeof ImageCreate>
+
+export const ImageImport = Type.Object(
+  { sha256: Type.Optional(Sha256) },
+  { title: 'ImageImport', description: 'What is known of the uploaded file', examples: [{}] },
+)
 
 export const ImageUpdate = Type.Object(
   { name: Type.Optional(ImageName) },

@@ -1,13 +1,14 @@
-import { v7 as uuid } from 'uuid'
 import type { Capacity } from '../catalog/capacity.ts'
 import type { Catalog } from '../catalog/file.ts'
 import type { Queries } from '../database/database.ts'
 import { countOf, type Page, pageOf } from '../database/page.ts'
+import type { Drivers } from '../drivers/drivers.ts'
 import type { Quota } from '../feature.ts'
 import type { Actor } from '../http/contract/auth.ts'
 import { ApiError, bodyIssue, found, invalid } from '../http/contract/problem.ts'
 import type { Remember } from '../http/contract/route.ts'
 import { cancelActive, insertOperation, type Subject, subjectIsGone } from '../operations/operations.ts'
+import type { DownloadOptions } from './download.ts'
 import { type ImageCreate, imageProblems } from './image-schema.ts'
 import {
   type Copy,
@@ -27,6 +28,9 @@ export interface ImagesOptions extends SnapshotsOptions {
   catalog: Catalog
   capacity: Capacity
   requireCover: (tx: Queries, accountId: string, added: number) => Promise<void>
+  drivers: Drivers
+  /** The way to files of other servers. */
+  downloads: DownloadOptions
 }
 
 /** The name of images as subjects of operations. */
@@ -38,8 +42,16 @@ export function imageSubject(imageId: string): Subject {
 
 /** The data of the operation that makes an image. */
 export interface ImportData {
-  /** The snapshot that it is made from. */
-  snapshot_id: string
+  /** The snapshot that it is made from; missing: a file. */
+  snapshot_id?: string
+  /** The hash that the file must have, if any. */
+  sha256?: string | null
+  /** The address of the file, if the service fetches it. */
+  url?: string
+  /** The bytes of the file that are here, its size and its version at that address. */
+  received?: number
+  total?: number
+  version?: string
   /** The image, once it is made. */
   made?: Copy
 }
@@ -64,12 +76,14 @@ export const imageQuota: Quota = {
  * Begins to make an image from a snapshot.
  * @throws ApiError validation_failed, not_supported, quota_exceeded, insufficient_balance
  */
-export async function createImage(
-  { db, clock, catalog, capacity, engine, requireCover }: ImagesOptions,
+export async function createFromSnapshot(
+  options: ImagesOptions,
+  imageId: string,
   { accountId }: Actor,
-  { name, snapshot_id }: ImageCreate,
+  { name, snapshot_id = '' }: ImageCreate,
   remember: Remember,
 ): Promise<SnapshotTable> {
+  const { db, clock, capacity, engine } = options
   const missing = () =>
     invalid([bodyIssue('snapshot_id', 'not_found', `No available snapshot: ${snapshot_id}.`)])
   const candidate = await findSnapshot(db, accountId, snapshot_id)
@@ -78,35 +92,22 @@ export async function createImage(
   const row = await db.transaction().execute(async (tx) => {
     const now = clock.now()
     const place = { ...candidate, disk_gb: billedGb(candidate.bytes ?? 0) }
-    await requireSnapshot(tx, { catalog, requireCover }, place, now, imageQuota)
+    await requireSnapshot(tx, options, place, now, imageQuota)
     // The account is locked before the snapshot, as by orders.
     const snapshot = await holdSnapshot(tx, accountId, snapshot_id)
     if (!snapshot) throw missing()
-    const { zone_slug, pool, disk_gb, template_id, username } = snapshot
-    const image_id = uuid()
-    const { operation_id } = await beginImport(tx, {
-      accountId,
-      imageId: image_id,
-      data: { snapshot_id },
-      now,
-    })
-    const system = { zone_slug, pool, disk_gb, template_id, username, os_family: snapshot.os_family }
+    const { zone_slug, pool, disk_gb, template_id, username, os_family } = snapshot
+    const begun = { accountId, imageId, step: 'import' as const, data: { snapshot_id }, now }
+    const { operation_id } = await beginImport(tx, begun)
     const made = await insertSnapshot(
       tx,
       {
-        ...{
-          snapshot_id: image_id,
-          item_type: 'image',
-          account_id: accountId,
-          operation_id,
-          name,
-          ...system,
-        },
-        ...NO_SERVER,
+        ...{ snapshot_id: imageId, item_type: 'image', account_id: accountId, operation_id, name },
+        ...{ zone_slug, pool, disk_gb, template_id, username, os_family, ...NO_SERVER },
       },
       now,
     )
-    await remember(tx, image_id)
+    await remember(tx, imageId)
     return made
   })
   engine.wake()
@@ -114,22 +115,26 @@ export async function createImage(
 }
 
 /** An image belongs to no server, and each server from it gets a login of its own. */
-const NO_SERVER = { server_id: '', ssh_keys: '[]', password: null, instance_id: '' }
+export const NO_SERVER = { server_id: '', ssh_keys: '[]', password: null, instance_id: '' }
 
-function beginImport(
+/** Begins the operation that makes an image. */
+export function beginImport(
   tx: Queries,
-  { accountId, imageId, data, now }: { accountId: string; imageId: string; data: ImportData; now: number },
-) {
+  { accountId, imageId, step, data, now }: BegunImport,
+): ReturnType<typeof insertOperation> {
   return insertOperation(tx, {
-    accountId,
-    subject: imageSubject(imageId),
-    serverId: null,
-    type: 'import',
-    step: 'import',
-    data,
-    now,
-    deadlineAt: now + IMPORT_MS,
+    ...{ accountId, subject: imageSubject(imageId), serverId: null, type: 'import', step, data },
+    ...{ now, deadlineAt: now + IMPORT_MS },
   })
+}
+
+interface BegunImport {
+  accountId: string
+  imageId: string
+  /** The first step: a file that the service fetches is downloaded before it is imported. */
+  step: 'download' | 'import'
+  data: ImportData
+  now: number
 }
 
 /**

@@ -1,5 +1,5 @@
 import { findAccount, lockAccount } from '../accounts/accounts.ts'
-import { requireRoom } from '../accounts/quotas.ts'
+import { type Limited, requireRoom } from '../accounts/quotas.ts'
 import { beginRate, changeRate } from '../billing/rates.ts'
 import type { Catalog } from '../catalog/file.ts'
 import type { Clock } from '../clock.ts'
@@ -103,6 +103,7 @@ type Begun = Pick<
 /**
  * Checks that an account may have another snapshot or image, for which the balance must last as if its disk were full.
  * The account's row is locked from here on.
+ * @returns the account
  * @throws ApiError quota_exceeded, insufficient_balance
  */
 export async function requireSnapshot(
@@ -114,10 +115,12 @@ export async function requireSnapshot(
   { account_id, zone_slug, disk_gb }: { account_id: string; zone_slug: string; disk_gb: number },
   now: number,
   quota = snapshotQuota,
-): Promise<void> {
-  await requireRoom(tx, await lockAccount(tx, account_id), quota)
+): Promise<Limited> {
+  const account = await lockAccount(tx, account_id)
+  await requireRoom(tx, account, quota)
   const { price_hour } = snapshotPrice(catalog, zone_slug, disk_gb, now)
   if (price_hour > 0) await requireCover(tx, account_id, price_hour)
+  return account
 }
 
 /** Writes the row of a snapshot or an image that has begun. */

@@ -50,6 +50,8 @@ export function imageView(row: SnapshotTable): Image {
     default_username: row.username,
     min_disk_gb: row.disk_gb || null,
     size_gb: row.bytes === null ? null : billedGb(row.bytes),
+    content_bytes: row.content_bytes,
+    uploaded_bytes: row.uploaded_bytes,
     zone_slug: row.zone_slug,
     price_month_rub: formatMoney(row.price_month),
     created_at: isoTime(row.created_at),

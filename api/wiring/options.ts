@@ -44,7 +44,9 @@ export interface AppOptions {
   webhookAllow?: readonly Range[]
   /** Ranges of reverse proxies whose X-Forwarded-For is trusted (default: none). */
   trustProxy?: readonly string[]
-  /** Resolves the names of webhooks' hosts (default: DNS). */
+  /** Ranges that files of images may come from besides the public internet (default: none). */
+  downloadAllow?: readonly Range[]
+  /** Resolves the names of hosts of webhooks and files (default: DNS). */
   lookup?: Lookup
   /** Sends mails (default: they stay in the queue). */
   mailer?: Mailer

@@ -23,6 +23,8 @@ import { imageProcedures } from '../snapshots/image-import.ts'
 import { IMAGE_SUBJECT } from '../snapshots/images.ts'
 import { VOLUME_SUBJECT } from '../volumes/operations.ts'
 import { volumeProcedures } from '../volumes/procedures.ts'
+import { Addresses } from '../webhooks/addresses.ts'
+import { lookupName } from '../webhooks/resolve.ts'
 import type { Wired } from './options.ts'
 
 const DAY_MS = 24 * 3600_000
@@ -32,7 +34,9 @@ export function renting(options: Wired, capacity: Capacity, turns: Turns) {
   const { db, clock, drivers, catalog, secrets, log, telemetry, sshPorts, sshHost, peers } = options
   const { graceMs = DAY_MS, sampleSeconds = 10 } = options
   const connectivity = new Connectivity({ db, drivers, log })
-  const steps = { db, clock, drivers, connectivity, catalog, secrets, sshPorts, log }
+  const { downloadAllow = [], lookup = (name) => lookupName(name) } = options
+  const downloads = { clock, lookup, addresses: new Addresses(downloadAllow) }
+  const steps = { db, clock, drivers, downloads, connectivity, catalog, secrets, sshPorts, log }
   const changed = (serverIds: readonly string[]) => connectivity.changed(serverIds)
   const procedures = {
     [SERVER_SUBJECT]: serverProcedures(steps),
@@ -59,6 +63,7 @@ export function renting(options: Wired, capacity: Capacity, turns: Turns) {
   const measured = { powered: poweredServers, present: presentServers }
   const sampler = new Sampler({ ...watching, servers: measured, everySeconds: sampleSeconds })
   const parts = {
+    downloads,
     ...leading,
     ...{ engine, orders, servers, operationSchemas: schemas, sampleSeconds, graceMs, protectedServers },
     ...{ serverRows, requireCover },

@@ -183,7 +183,7 @@ function workers(app: App, clock: ManualClock): Pick<TestApp, 'work' | 'finish'>
 
 function caller(app: App, token: string | null): Call {
   return async (method, path, body, headers = {}) => {
-    const isText = typeof body === 'string'
+    const isText = typeof body === 'string' || body instanceof Uint8Array
     const reply = await app.http.inject({
       method,
       url: `/v1${path}`,

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
 import Fastify, {
   type FastifyBaseLogger,
+  type FastifyContextConfig,
   type FastifyError,
   type FastifyInstance,
   type FastifyReply,
@@ -235,13 +236,7 @@ function mount(http: FastifyInstance, route: Route, options: HttpOptions, places
   http.route({
     method: route.method,
     url: `${PREFIX}${route.path}`,
-    config: {
-      action: route.id,
-      ...(route.makesNothing ? { isRead: true } : {}),
-      ...(route.partBytes ? { takesPart: true } : {}),
-      ...(route.scope === 'person' || route.isAboutAccess ? { isOwn: true } : {}),
-      ...(audienceOf(route) ? {} : { accepted: acceptedBy(route) }),
-    },
+    config: configOf(route),
     onRequest: async (request, reply) => {
       const known = knownOf(request)
       requireIds(request, places)
@@ -284,6 +279,17 @@ function mount(http: FastifyInstance, route: Route, options: HttpOptions, places
         : (body ?? reply.send())
     },
   })
+}
+
+/** The facts of a route that hooks need before it. */
+function configOf(route: Route): FastifyContextConfig {
+  return {
+    action: route.id,
+    ...(route.makesNothing ? { isRead: true } : {}),
+    ...(route.partBytes ? { takesPart: true } : {}),
+    ...(route.scope === 'person' || route.isAboutAccess ? { isOwn: true } : {}),
+    ...(audienceOf(route) ? {} : { accepted: acceptedBy(route) }),
+  }
 }
 
 /** Adds an ETag to a reply; a client that has this version gets no body (RFC 9110, 13.1.2). */

@@ -25,5 +25,6 @@ export const snapshots = {
   quotas: [
     { name: 'snapshots', title: { en: 'Snapshots', ru: 'Снимки дисков' } },
     { name: 'images', title: { en: 'Images', ru: 'Образы' } },
+    { name: 'image_files_gb', title: { en: 'Image files, GB', ru: 'Файлы образов, ГБ' } },
   ],
 } as const satisfies Feature

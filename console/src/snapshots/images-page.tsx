@@ -1,18 +1,16 @@
 import type { Image } from '@berth/sdk'
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { RenameDialog } from '../account/rename-dialog.tsx'
-import { berth, queryClient } from '../client.ts'
+import { berth } from '../client.ts'
 import { UNKNOWN, useFormats } from '../format.ts'
-import { imagesQuery } from '../image-queries.ts'
-import { snapshotsQuery } from '../servers/copies/queries.ts'
+import { imagesQuery, refreshImages } from '../image-queries.ts'
 import { zonesQuery } from '../servers/queries.ts'
 import { DeleteResource } from '../ui/delete-resource.tsx'
 import type { Example } from '../ui/example.ts'
-import { SelectField, TextField } from '../ui/field.tsx'
-import { Form } from '../ui/form.tsx'
 import { ResourcePage } from '../ui/resource-page.tsx'
 import { Time } from '../ui/time.tsx'
+import { ImageForm } from './image-form.tsx'
 import { useImagesText } from './images-text.ts'
 
 const examples: readonly Example[] = [
@@ -23,11 +21,15 @@ const examples: readonly Example[] = [
     berth: "berth image create golden --snapshot 'before the upgrade'",
     sdk: 'images.create',
   },
+  {
+    route: 'POST /images',
+    body: { name: 'own', upload: true, content_bytes: 734003200, zone_slug: '…' },
+    berth: 'berth image upload own.qcow2',
+    sdk: 'images.create',
+  },
 ]
 
 type Asked = { what: 'rename' | 'delete'; image: Image } | null
-
-const refresh = () => queryClient.invalidateQueries({ queryKey: ['image'] })
 
 export function ImagesPage() {
   const t = useImagesText()
@@ -35,7 +37,8 @@ export function ImagesPage() {
   const query = useQuery(imagesQuery)
   const zones = useQuery(zonesQuery).data
   const [asked, setAsked] = useState<Asked>(null)
-  const hasZones = (zones ?? []).some(({ features }) => features.includes('images'))
+  const places = (zones ?? []).filter(({ features }) => features.includes('images'))
+  const hasZones = places.length > 0
   return (
     <>
       <ResourcePage
@@ -73,18 +76,25 @@ export function ImagesPage() {
             onSelect: () => setAsked({ what: 'delete', image }),
           },
         ]}
-        create={hasZones ? { title: t.make, form: (close) => <ImageForm onDone={close} /> } : undefined}
+        create={
+          hasZones
+            ? { title: t.make, form: (close) => <ImageForm zones={places} onDone={close} /> }
+            : undefined
+        }
       />
       {asked ? <Dialogs asked={asked} onClose={() => setAsked(null)} /> : null}
     </>
   )
 }
 
-function Status({ image: { status, status_reason } }: { image: Image }) {
+function Status({ image: { status, status_reason, content_bytes, uploaded_bytes } }: { image: Image }) {
   const t = useImagesText()
   return (
     <>
       {t.statuses[status]}
+      {status === 'uploading' && content_bytes
+        ? ` ${Math.floor((uploaded_bytes / content_bytes) * 100)}%`
+        : null}
       {status_reason === null ? null : <p className="muted small">{status_reason}</p>}
     </>
   )
@@ -98,7 +108,7 @@ function Dialogs({ asked: { what, image }, onClose }: { asked: NonNullable<Asked
       <RenameDialog
         name={name}
         rename={(next) => berth.images.update(image_id, { name: next })}
-        onRenamed={refresh}
+        onRenamed={refreshImages}
         onClose={onClose}
       />
     )
@@ -112,42 +122,5 @@ function Dialogs({ asked: { what, image }, onClose }: { asked: NonNullable<Asked
     >
       <p>{t.deleteAbout}</p>
     </DeleteResource>
-  )
-}
-
-function ImageForm({ onDone }: { onDone: () => void }) {
-  const t = useImagesText()
-  const [snapshot_id, setSnapshot] = useState('')
-  const [name, setName] = useState('')
-  const snapshots = (useQuery(snapshotsQuery).data?.items ?? []).filter(
-    ({ status }) => status === 'available',
-  )
-  const create = useMutation({
-    mutationFn: () => berth.images.create({ name: name.trim(), snapshot_id }),
-    onSuccess: async () => {
-      await refresh()
-      onDone()
-    },
-  })
-  return (
-    <Form
-      submit={t.makeNow}
-      mutation={create}
-      isReady={snapshot_id !== '' && name.trim() !== ''}
-      onSubmit={() => create.mutate()}
-      onCancel={onDone}
-    >
-      <TextField label={t.name} value={name} onChange={(event) => setName(event.target.value)} />
-      <SelectField
-        label={t.snapshot}
-        value={snapshot_id}
-        options={[
-          { value: '', title: t.choose },
-          ...snapshots.map((snapshot) => ({ value: snapshot.snapshot_id, title: snapshot.name })),
-        ]}
-        onChange={setSnapshot}
-      />
-      <p className="muted">{t.makeAbout}</p>
-    </Form>
   )
 }

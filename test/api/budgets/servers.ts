@@ -64,9 +64,24 @@ export async function walkServers(meter: Meter): Promise<void> {
   for (const read of [image, '/images']) await call('GET', read)
   await call('PATCH', image, { name: 'kept' })
   await call('DELETE', image)
+  await walkUpload(meter, t, call)
   await call('DELETE', snapshot)
   await call('DELETE', server)
   await carriedOut(meter, t, 'delete')
+}
+
+/** Uploads a file, and makes an image of it. */
+async function walkUpload(meter: Meter, t: TestApp, call: TestApp['call']): Promise<void> {
+  const { zone_slug } = await order(t.call)
+  const begun = { name: 'own', upload: true, content_bytes: 512, zone_slug }
+  const { image_id } = (await call('POST', '/images', begun)).body
+  const disk = Buffer.alloc(512)
+  disk.writeUInt16BE(0x55aa, 510)
+  const headers = { 'content-type': 'application/octet-stream', 'upload-offset': '0' }
+  await call('PATCH', `/images/${image_id}/content`, disk, headers)
+  await call('POST', `/images/${image_id}/import`, {})
+  await carriedOut(meter, t, 'import of a file')
+  await call('DELETE', `/images/${image_id}`)
 }
 
 /** Uses the routes of daily backups, carries one out, and turns it into a snapshot. */

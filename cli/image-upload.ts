@@ -1,0 +1,94 @@
+import { createHash } from 'node:crypto'
+import { createReadStream, openAsBlob } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import path from 'node:path'
+import type { Image } from '@berth/sdk'
+import type { Command } from 'commander'
+import { allOf } from './all.ts'
+import { exitCodes, Refusal } from './errors.ts'
+import { placeOf } from './place.ts'
+import type { Session } from './session.ts'
+import { bytes } from './units.ts'
+import { progressBar } from './wait.ts'
+
+export interface FileOptions {
+  zone?: string
+  osFamily?: string
+  user?: string
+}
+
+/** Adds what the service can't know of a disk in a file. */
+export function addFileOptions(command: Command): Command {
+  return command
+    .option('--zone <zone>', 'zone of the image (default: the first one)')
+    .option('--os-family <family>', 'family of its operating system, such as debian')
+    .option('--user <name>', 'user for SSH, which cloud-init in it sets up (default: root)')
+}
+
+/** The place of an image from a file, and its system. */
+export async function systemOf({ berth }: Session, { zone, osFamily, user }: FileOptions) {
+  const { zone_slug } = await placeOf(berth, { zone })
+  return { zone_slug, ...(osFamily && { os_family: osFamily }), ...(user && { default_username: user }) }
+}
+
+/**
+ * Uploads a file, or the rest of it, with a progress bar, and begins to make an image of it.
+ * @throws Refusal if there is no such file, or on Ctrl-C
+ */
+export async function uploadImage(
+  session: Session,
+  file: string,
+  options: FileOptions & { name?: string },
+): Promise<Image> {
+  const { berth, terminal } = session
+  const facts = await stat(file).catch(() => null)
+  if (!facts?.isFile()) throw new Refusal(`No such file: ${file}.`, 'Check its path.', exitCodes.notFound)
+  const name = options.name ?? path.basename(file)
+  const begun = await unfinished(session, name, facts.size)
+  const image =
+    begun ??
+    (await berth.images.create({
+      ...{ name, upload: true, content_bytes: facts.size },
+      ...(await systemOf(session, options)),
+    }))
+  if (begun) session.note(`Continuing at ${bytes(begun.uploaded_bytes)} of ${bytes(facts.size)}.`)
+  const interrupted = new AbortController()
+  const interrupt = () => interrupted.abort()
+  terminal.on('SIGINT', interrupt)
+  const bar = progressBar(terminal.stderr)
+  const onProgress = (arrived: number, all: number) =>
+    bar.show({
+      type: 'upload',
+      progress: Math.floor((arrived / Math.max(all, 1)) * 100),
+      step: `${bytes(arrived)} of ${bytes(all)}`,
+    })
+  try {
+    const hash = hashOf(file)
+    hash.catch(() => {})
+    await berth.images.upload(image.image_id, await openAsBlob(file), {
+      signal: interrupted.signal,
+      onProgress,
+    })
+    return await berth.images.import(image.image_id, { sha256: await hash })
+  } catch (error) {
+    if (!interrupted.signal.aborted) throw error
+    throw new Refusal('The upload was stopped.', 'Repeat the command to continue it.', exitCodes.interrupted)
+  } finally {
+    bar.clear()
+    terminal.off('SIGINT', interrupt)
+  }
+}
+
+/** The image whose upload an earlier command began. */
+async function unfinished({ berth }: Session, name: string, size: number): Promise<Image | undefined> {
+  const all = await allOf(berth.images.listAll())
+  return all.find(
+    (image) => image.status === 'uploading' && image.name === name && image.content_bytes === size,
+  )
+}
+
+async function hashOf(file: string): Promise<string> {
+  const hash = createHash('sha256')
+  for await (const chunk of createReadStream(file)) hash.update(chunk)
+  return hash.digest('hex')
+}

@@ -1,0 +1,30 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, test } from 'vitest'
+import { launch } from './chromium.ts'
+import { serveConsole } from './console.ts'
+
+let browser: Browser
+beforeAll(async () => {
+  browser = await launch()
+})
+afterAll(() => browser?.close())
+
+test('a file is uploaded as an image, which says why when it is none', async () => {
+  const t = await serveConsole()
+  const page = await t.open(browser)
+  const dialog = page.getByRole('dialog')
+  const upload = async (name: string, buffer: Buffer) => {
+    await page.getByRole('button', { name: 'New image' }).click()
+    await dialog.getByLabel('Made from').selectOption('A file of this computer')
+    await dialog.getByLabel('File', { exact: true }).setInputFiles({ name, mimeType: '', buffer })
+    await dialog.getByRole('button', { name: 'Upload' }).click()
+    await dialog.waitFor({ state: 'detached' })
+  }
+  const disk = Buffer.alloc(5 * 2 ** 20)
+  disk.writeUInt16BE(0x55aa, 510)
+  await page.goto(new URL('/images', page.url()).href)
+  await upload('own.img', disk)
+  await page.getByText('Available').waitFor()
+  await upload('page.img', Buffer.from('<html>'.repeat(100)))
+  await page.getByText(/The file is not a disk image/).waitFor()
+})
