@@ -40,31 +40,54 @@ export async function takeAddress(
   now: number,
 ): Promise<AddressTable> {
   const price = addressPrice(catalog, zone, wanted.family, now)
-  const attempt = async (address: string) => {
-    const row: AddressTable = {
-      address_id: uuid(),
-      address,
-      zone_slug: zone.zone_slug,
-      ...wanted,
-      reverse_dns: null,
-      ...price,
-      priced_at: now,
-      created_at: now,
-      updated_at: now,
-      released_at: null,
-    }
-    const { numInsertedOrUpdatedRows: written } = await tx
-      .insertInto('addresses')
-      .values(row)
-      .onConflict((conflict) => conflict.column('address').where('released_at', 'is', null).doNothing())
-      .executeTakeFirstOrThrow()
-    return written === 0n ? null : row
-  }
+  const attempt = (address: string) => insertAddress(tx, { ...wanted, ...price, address }, zone, now)
   const row = await firstFree(tx, zone, wanted, now, attempt)
   if (!row) throw await unavailable(tx, catalog, zone, wanted, now)
-  if (price.price_hour > 0) await beginRate(tx, billed(row), price, now)
-  await record(tx, [{ accountId: row.account_id, type: 'address.created', data: addressView(row), at: now }])
+  await beginAddress(tx, row, now)
   return row
+}
+
+/**
+ * Takes this address of a zone for an account, also one that another account has just released. Its billing begins.
+ * @returns null if it is taken, or not in the ranges of the zone
+ */
+export async function takeGivenAddress(
+  tx: Queries,
+  catalog: Catalog,
+  zone: Zone,
+  wanted: Wanted,
+  address: string,
+  now: number,
+): Promise<AddressTable | null> {
+  if (!isInPools(zone, address)) return null
+  const price = addressPrice(catalog, zone, wanted.family, now)
+  const row = await insertAddress(tx, { ...wanted, ...price, address }, zone, now)
+  if (row) await beginAddress(tx, row, now)
+  return row
+}
+
+/** @returns null if the address is taken */
+async function insertAddress(
+  tx: Queries,
+  wanted: Wanted & AddressPrice & Pick<AddressTable, 'address'>,
+  { zone_slug }: Zone,
+  now: number,
+): Promise<AddressTable | null> {
+  const row: AddressTable = {
+    ...{ address_id: uuid(), zone_slug, ...wanted, reverse_dns: null },
+    ...{ priced_at: now, created_at: now, updated_at: now, released_at: null },
+  }
+  const { numInsertedOrUpdatedRows: written } = await tx
+    .insertInto('addresses')
+    .values(row)
+    .onConflict((conflict) => conflict.column('address').where('released_at', 'is', null).doNothing())
+    .executeTakeFirstOrThrow()
+  return written === 0n ? null : row
+}
+
+async function beginAddress(tx: Queries, row: AddressTable, now: number): Promise<void> {
+  if (row.price_hour > 0) await beginRate(tx, billed(row), row, now)
+  await record(tx, [{ accountId: row.account_id, type: 'address.created', data: addressView(row), at: now }])
 }
 
 /**

@@ -20,6 +20,7 @@ import { NAMED, paged, printMore, wholeNumber } from './listing.ts'
 import { accountByNameOrId, type ReadConfig, shortTime, withDatabase } from './operator.ts'
 import { printFields, printTable } from './print.ts'
 import { publicHost } from './public-name.ts'
+import { addImport } from './server-import.ts'
 
 type Order = 'start' | 'stop' | 'delete'
 
@@ -57,6 +58,7 @@ export function serverCommands(config: ReadConfig): Command {
   addHold(server, config, 'suspend', 'suspend one server; its owner sees the reason, and can only delete it')
   addHold(server, config, 'resume', 'resume a server that was suspended by itself')
   addOrder(server, config, 'delete', 'delete a server and its disk', 'even if it has delete protection')
+  addImport(server, config)
   return server
 }
 

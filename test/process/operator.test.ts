@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 import { systemClock } from '../../api/clock.ts'
 import { openSqlite } from '../../api/database/sqlite.ts'
 import { createPerson } from '../../api/people/person/people.ts'
+import { catalogText } from '../harness/app.ts'
 import { berthd, folder, order, run, serve } from './harness/berthd.ts'
 import { listening } from './harness/child.ts'
 
@@ -88,6 +89,51 @@ test(
     const next = await serve(data)
     const gone = async () => (await next.call('GET', `/servers/${made.server_id}`)).status
     await expect.poll(gone).toBe(404)
+  },
+  TIMEOUT_MS,
+)
+
+test(
+  'an operator takes in the disk of another host as a server of an account, under its name and address',
+  async () => {
+    const data = folder()
+    const catalog = path.join(data, 'own.yaml')
+    const ranges = 'public_ipv4: [203.0.113.0/28]'
+    writeFileSync(catalog, catalogText.replace('overcommit:', `${ranges}\n    overcommit:`))
+    const service = await serve(data, { BERTH_CATALOG: catalog })
+    const env = { BERTH_DATA: data, BERTH_CATALOG: catalog, PORT: new URL(service.address).port }
+    const disk = Buffer.alloc(18 * 2 ** 20)
+    const file = path.join(data, 'web-1.raw')
+    writeFileSync(file, disk)
+    const words = ['server', 'import', file, '--account', 'demo@berth.local', '--name', 'web-1']
+    const take = (...more: string[]) => run([...words, '--preset', 'nano', '--user', 'ann', ...more], env)
+    const left = async () => {
+      const lists = ['/images', '/addresses', '/servers', '/account/tokens'].map((list) =>
+        service.call('GET', list),
+      )
+      return (await Promise.all(lists)).map(({ body }) => body.total)
+    }
+    const before = await left()
+    expect(await take('--address', '203.0.113.7')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('The file is not a disk image'),
+    })
+    expect((await take('--address', '192.0.2.1')).stderr).toContain('not in the ranges of zone local-1')
+    expect(await left()).toEqual(before)
+    disk.writeUInt16BE(0x55aa, 510)
+    writeFileSync(file, disk)
+    const taken = await take('--address', '203.0.113.7')
+    expect(taken).toMatchObject({ code: 0, stderr: '' })
+    const { items } = (await service.call('GET', '/servers')).body
+    expect(items).toMatchObject([{ name: 'web-1', status: 'running', ipv4: '203.0.113.7' }])
+    expect(taken.stdout).toContain(`Server ${items[0].server_id}: web-1, of demo@berth.local.`)
+    expect((await service.call('GET', `/servers/${items[0].server_id}/details`)).body.ssh.username).toBe(
+      'ann',
+    )
+    expect((await service.call('GET', '/images')).body.total).toBe(0)
+    service.process.kill('SIGTERM')
+    await service.ended
+    expect((await take()).stderr).toContain('The service is not running. Start it')
   },
   TIMEOUT_MS,
 )
