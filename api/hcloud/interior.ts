@@ -83,6 +83,9 @@ export class Interior {
         get signedIn(): never {
           throw notFound({ code: 'person_not_found', status: 404, title: 'No such person' })
         },
+        get part(): never {
+          throw new Error(`${id} takes a part of a file, which this interface does not send`)
+        },
         signal: new AbortController().signal,
         url: request.url,
         ifMatch: undefined,
