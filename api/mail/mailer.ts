@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import path from 'node:path'
-import { createTransport } from 'nodemailer'
 import type { Clock } from '../clock.ts'
 import { writeDurably } from '../files.ts'
 
@@ -48,9 +47,18 @@ export interface Mailer {
 /** The time after which a silent server counts as unreachable. */
 const TIMEOUT_MS = 20_000
 
+/** What is opened with the first mail: nodemailer takes 7 MB, and many processes never send one. */
+function atFirstMail<T extends { close(): void }>(open: (nodemailer: typeof import('nodemailer')) => T) {
+  let opened: Promise<T> | null = null
+  return {
+    get: () => (opened ??= import('nodemailer').then(open)),
+    close: () => void opened?.then((transport) => transport.close()),
+  }
+}
+
 /** Sends by SMTP. @param url as in smtp://user:password@mail.example.com:587; smtps: TLS from the first byte */
 export function smtpMailer(url: URL, from: string): Mailer {
-  const transport = createTransport({
+  const options = {
     host: url.hostname.replace(/^\[|\]$/g, ''),
     port: Number(url.port) || (url.protocol === 'smtps:' ? 465 : 587),
     secure: url.protocol === 'smtps:',
@@ -64,23 +72,26 @@ export function smtpMailer(url: URL, from: string): Mailer {
     socketTimeout: TIMEOUT_MS,
     disableFileAccess: true,
     disableUrlAccess: true,
-  })
+  }
+  const transport = atFirstMail(({ createTransport }) => createTransport(options))
   return {
     place: `by ${url.protocol}//${url.host}`,
-    send: async ({ link, ...mail }) => void (await transport.sendMail({ ...mail, from })),
+    send: async ({ link, ...mail }) => void (await (await transport.get()).sendMail({ ...mail, from })),
     close: () => transport.close(),
   }
 }
 
 /** Writes mails into a folder, one .eml file each, for the operator to read. */
 export function folderMailer(folder: string, from: string, clock: Clock): Mailer {
-  const transport = createTransport({ streamTransport: true, buffer: true })
+  const transport = atFirstMail(({ createTransport }) =>
+    createTransport({ streamTransport: true, buffer: true }),
+  )
   return {
     place: `in ${folder}`,
     send: async ({ link, ...mail }) => {
       // The text's encoding cuts long lines, and a reader of the raw file needs the link in one piece.
       const headers = { 'X-Link': { prepared: true, value: link } }
-      const { message } = await transport.sendMail({ ...mail, from, headers })
+      const { message } = await (await transport.get()).sendMail({ ...mail, from, headers })
       const name = `${new Date(clock.now()).toISOString().replaceAll(':', '-')}-${randomUUID().slice(0, 8)}.eml`
       if (!Buffer.isBuffer(message)) throw new Error('the mail was not built in memory')
       await writeDurably(path.join(folder, name), message)

@@ -61,7 +61,7 @@ export function answering(
     observe: telemetry?.request,
   })
   if (!options.isWorker) {
-    mountDocs(http, openApi(routes, tags, publicUrl))
+    mountDocs(http, () => openApi(routes, tags, publicUrl))
     mountNotifications(http, payments)
     mountPages(http, pages, () => options.catalog.operator.logoUrl)
   }

@@ -6,7 +6,8 @@ import { cut, type Issue, MAX_ISSUES } from './problem.ts'
 
 type Place = Issue['in']
 
-const options = { allErrors: true, strict: false, verbose: true } as const
+// The schemas are our own: to check them, each start would compile the schema of JSON Schema itself.
+const options = { allErrors: true, strict: false, verbose: true, validateSchema: false } as const
 // Bodies are not converted; query parameters are text, and are converted to the type of their schema.
 const forBodies = formats.default(new Ajv2020({ ...options, useDefaults: true }))
 const forText = formats.default(new Ajv2020({ ...options, useDefaults: true, coerceTypes: 'array' }))

@@ -8,13 +8,18 @@ export const openPaths: readonly Pick<Route, 'path'>[] = [{ path: '/docs' }, { p
 /**
  * Mounts the machine-readable schema and its viewer; neither needs a token. The viewer's assets come from this
  * server: it loads nothing from another host.
+ * @param describe makes the document; it is called once, by the first request, since most starts see none
  */
-export function mountDocs(http: FastifyInstance, document: object): void {
+export function mountDocs(http: FastifyInstance, describe: () => object): void {
   // It has half a megabyte: serializing it for each request would delay all others.
-  const text = Buffer.from(JSON.stringify(document))
-  http.get(`${PREFIX}/openapi.json`, async (_request, reply) =>
-    reply.type('application/json; charset=utf-8').header('cache-control', 'public, max-age=60').send(text),
-  )
+  let text: Buffer | null = null
+  http.get(`${PREFIX}/openapi.json`, async (_request, reply) => {
+    text ??= Buffer.from(JSON.stringify(describe()))
+    return reply
+      .type('application/json; charset=utf-8')
+      .header('cache-control', 'public, max-age=60')
+      .send(text)
+  })
   // The viewer has 4 MB of scripts, so it is loaded with the first request for it.
   let viewer: Promise<FastifyInstance> | null = null
   const show: RouteHandlerMethod = async (request, reply) => {
