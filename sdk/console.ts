@@ -30,6 +30,14 @@ export interface ServerConsole extends AsyncIterable<Uint8Array> {
   readonly ending: string | null
 }
 
+/** The address of a WebSocket that carries the screen of a server as RFB, for noVNC. It opens once, within a minute. */
+export interface ScreenAddress {
+  /** Such as `wss://cloud.example.com/v1/console`. */
+  url: string
+  /** The subprotocols that open it: `new RFB(element, url, { wsProtocols })`. */
+  protocols: string[]
+}
+
 const PROTOCOL = 'berth.console.v1'
 
 /** @throws TypeError if there is no WebSocket; the errors of any call; ConnectionError */
@@ -42,14 +50,31 @@ export async function openConsole(
   if (WebSocket === undefined)
     throw new TypeError('This runtime has no WebSocket: use Node 22 or newer, or set the option WebSocket.')
   const { url, ticket } = await call('POST /servers/{server_id}/console', { path: { server_id } }, options)
-  const page: unknown = Reflect.get(globalThis, 'location')
-  const address = new URL(url, new URL(settings.baseUrl, page === undefined ? undefined : String(page)))
-  address.protocol = address.protocol.replace('http', 'ws')
-  const socket = new WebSocket(address.href, [PROTOCOL, ticket])
+  const address = socketAt(settings, url)
+  const socket = new WebSocket(address, [PROTOCOL, ticket])
   socket.binaryType = 'arraybuffer'
   const console = new OpenConsole(socket, options.signal)
-  await console.opened(address.href)
+  await console.opened(address)
   return console
+}
+
+/** @throws the errors of any call */
+export async function screenAddress(
+  settings: Settings,
+  call: Call,
+  server_id: string,
+  options?: CallOptions,
+): Promise<ScreenAddress> {
+  const { url, ticket } = await call('POST /servers/{server_id}/screen', { path: { server_id } }, options)
+  return { url: socketAt(settings, url), protocols: [PROTOCOL, ticket] }
+}
+
+/** The whole address of a WebSocket. @param path relative to the API, or to the page in a browser */
+function socketAt({ baseUrl }: Settings, path: string): string {
+  const page: unknown = Reflect.get(globalThis, 'location')
+  const address = new URL(path, new URL(baseUrl, page === undefined ? undefined : String(page)))
+  address.protocol = address.protocol.replace('http', 'ws')
+  return address.href
 }
 
 class OpenConsole implements ServerConsole {

@@ -1,6 +1,6 @@
 // The public interface of the package: the only file that re-exports.
 export { Berth, type BerthOptions } from './berth.ts'
-export type { ConsoleOptions, ServerConsole, SocketClass } from './console.ts'
+export type { ConsoleOptions, ScreenAddress, ServerConsole, SocketClass } from './console.ts'
 export {
   BerthError,
   ConnectionError,

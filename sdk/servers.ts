@@ -1,4 +1,4 @@
-import { type ConsoleOptions, openConsole } from './console.ts'
+import { type ConsoleOptions, openConsole, screenAddress } from './console.ts'
 import type {
   RebuildRequest,
   RescueRequest,
@@ -64,6 +64,8 @@ export function servers(settings: Settings, call: Call) {
     ...actionsOf(call),
     /** Opens the serial console: iterate over it for the guest's output, and write the input to it. */
     console: (server_id: string, options?: ConsoleOptions) => openConsole(settings, call, server_id, options),
+    /** The address of the server's screen, for noVNC. */
+    screen: (server_id: string, options?: CallOptions) => screenAddress(settings, call, server_id, options),
   }
 }
 

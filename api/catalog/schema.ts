@@ -10,7 +10,7 @@ export const CpuTypeName = Type.Enum([...cpuTypes], {
 
 const FeatureName = Type.Enum([...features], {
   description:
-    'A feature of a zone: `public_ipv4` and `public_ipv6`, public addresses of servers; `published_ports`, ports of the host that lead to a server; `private_networks`, networks between servers; `firewalls`, rules for connections; `console`, a serial console; `snapshots`, copies of disks; `backups`, one of them every day; `images`, images of your own; `reset_password`, a new password for a running server; `rescue`, a rescue system beside the disk; `volumes`, disks that can be moved between servers',
+    'A feature of a zone: `public_ipv4` and `public_ipv6`, public addresses of servers; `published_ports`, ports of the host that lead to a server; `private_networks`, networks between servers; `firewalls`, rules for connections; `console`, a serial console; `snapshots`, copies of disks; `backups`, one of them every day; `images`, images of your own; `reset_password`, a new password for a running server; `rescue`, a rescue system beside the disk; `live_resize`, a disk that grows while the server runs; `screen`, the screen in a browser; `volumes`, disks that can be moved between servers',
 })
 
 export const ZoneSlug = Type.String({

@@ -28,7 +28,7 @@ interface ConsolesOptions {
   access: Access
 }
 
-/** The open serial consoles of servers. Customers open one with a ticket. */
+/** The open serial consoles and screens of servers. Customers open one with a ticket. */
 export class Consoles {
   readonly #options: ConsolesOptions
   readonly #tickets: ConsoleTickets
@@ -88,7 +88,7 @@ export class Consoles {
     if (!isValid || this.#isStopped)
       throw new ApiError(
         httpProblems.invalid_token,
-        'The ticket is unknown, was used, or has expired. Get another one with POST /servers/{server_id}/console.',
+        'The ticket is unknown, was used, or has expired. Get another one with POST /servers/{server_id}/console or /screen.',
       )
     const holder = await this.#holderOf(admission)
     const viewers = this.#open()
@@ -117,18 +117,18 @@ export class Consoles {
     })
   }
 
-  async #attach({ actor, server }: Admission, seen: Buffer): Promise<Console | null | 'server_off'> {
+  async #attach({ kind, actor, server }: Admission, seen: Buffer): Promise<Console | null | 'server_off'> {
     const { db, drivers } = this.#options
     const row = await serverRows.find(db, actor.accountId, server.server_id)
     if (!row || checkAction('console', row) !== 'allowed') return 'server_off'
-    return drivers
-      .at(server.pool)
-      .openConsole(server.server_id, seen)
-      .catch((error: unknown) => {
-        // The machine may be turned on soon, or its host may answer again.
-        if (error instanceof DriverError) return null
-        throw error
-      })
+    const driver = drivers.at(server.pool)
+    const { server_id } = server
+    const opened = kind === 'screen' ? driver.openScreen(server_id) : driver.openConsole(server_id, seen)
+    return opened.catch((error: unknown) => {
+      // The machine may be turned on soon, or its host may answer again.
+      if (error instanceof DriverError) return null
+      throw error
+    })
   }
 }
 

@@ -1,6 +1,6 @@
 import { feature } from '../feature.ts'
-import { type ConsoleOptions, consoleRoute } from './routes.ts'
+import { type ConsoleOptions, consoleRoutes } from './routes.ts'
 
 export const consoles = feature({
-  routes: (options: ConsoleOptions) => [consoleRoute(options)],
+  routes: (options: ConsoleOptions) => consoleRoutes(options),
 })

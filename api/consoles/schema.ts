@@ -18,6 +18,6 @@ export const ConsoleTicket = Type.Object(
     }),
     expires_at: timestamp('When the ticket expires', '2026-11-20T12:01:00.000Z'),
   },
-  { title: 'ConsoleTicket', description: "A ticket that opens a server's serial console" },
+  { title: 'ConsoleTicket', description: "A ticket that opens a server's serial console or screen" },
 )
 export type ConsoleTicket = Static<typeof ConsoleTicket>

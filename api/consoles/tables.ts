@@ -12,6 +12,7 @@ export interface ConsoleTicketTable {
   /** JSON: Credential of http/auth.ts. */
   credential: string
   server_id: string
+  kind: 'console' | 'screen'
   pool: string
   issued_at: number
 }

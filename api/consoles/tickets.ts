@@ -3,12 +3,14 @@ import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
 import type { Credential } from '../http/contract/auth.ts'
 import type { ServerTable } from '../servers/tables.ts'
+import type { ConsoleTicketTable } from './tables.ts'
 
 const LIVES_MS = 60_000
 const MAX_OF_ACCOUNT = 20
 
-/** The console that a ticket opens, and its holder. */
+/** The console or screen that a ticket opens, and its holder. */
 export interface Admission {
+  kind: ConsoleTicketTable['kind']
   actor: Credential
   server: Pick<ServerTable, 'server_id' | 'pool'>
 }
@@ -26,7 +28,7 @@ export class ConsoleTickets {
     this.#clock = clock
   }
 
-  async issue({ actor, server }: Admission): Promise<{ ticket: string; expiresAt: number }> {
+  async issue({ kind, actor, server }: Admission): Promise<{ ticket: string; expiresAt: number }> {
     const ticket = `ticket_${randomBytes(32).toString('base64url')}`
     const now = this.#clock.now()
     await this.#db.transaction().execute(async (tx) => {
@@ -38,6 +40,7 @@ export class ConsoleTickets {
           account_id: actor.accountId,
           credential: JSON.stringify(credentialOf(actor)),
           server_id: server.server_id,
+          kind,
           pool: server.pool,
           issued_at: now,
         })
@@ -56,7 +59,7 @@ export class ConsoleTickets {
     // A clock that was set back must not extend its life.
     if (!row || Math.abs(this.#clock.now() - row.issued_at) >= LIVES_MS) return null
     const actor: Credential = JSON.parse(row.credential)
-    return { actor, server: { server_id: row.server_id, pool: row.pool } }
+    return { kind: row.kind, actor, server: { server_id: row.server_id, pool: row.pool } }
   }
 }
 

@@ -16,9 +16,14 @@ export const endings = {
 } as const
 export type Ending = keyof typeof endings
 
-/** Limits of one viewer in bytes a second: faster than a serial line, and than typing. */
-const SHOWN = { perSecond: 512 * 1024, burst: 128 * 1024 }
+/** Limits of one viewer in bytes a second: faster than a serial line, enough for a picture, and faster than typing. */
+const SHOWN = {
+  console: { perSecond: 512 * 1024, burst: 128 * 1024 },
+  screen: { perSecond: 2 * 2 ** 20, burst: 4 * 2 ** 20 },
+}
 const TYPED = { perSecond: 16 * 1024, burst: 64 * 1024 }
+/** RFB's messages of input: keys, the pointer, and QEMU's keys. A client asks for pictures all the time. */
+const RFB_INPUT = [4, 5, 255]
 /** The number of bytes by which a viewer's last position is found again. */
 const REMEMBERED = 512
 /** Pause between two attempts to attach to a machine that is about to be on. */
@@ -42,7 +47,7 @@ interface ViewerOptions {
   attach: (seen: Buffer) => Promise<Console | null | 'server_off'>
 }
 
-/** One WebSocket at the serial console of a server, also across its reboots. */
+/** One WebSocket at the serial console of a server, also across its reboots; or at its screen, until it is off. */
 export class Viewer {
   readonly admission: Admission
   readonly holder: Holder
@@ -80,7 +85,8 @@ export class Viewer {
   /** Shows the guest's output. Resolves when the viewer has left or the server is off for good. */
   async run(): Promise<void> {
     const { clock, attach } = this.#options
-    const pace = new Pace(clock, SHOWN)
+    const { kind } = this.admission
+    const pace = new Pace(clock, SHOWN[kind])
     while (!this.#isOver) {
       const console = await attach(this.#seen)
       if (console === 'server_off') return this.end('server_off')
@@ -95,6 +101,8 @@ export class Viewer {
       }
       console?.close()
       this.#console = null
+      // A picture begins with a handshake, which a client has only once.
+      if (console && kind === 'screen') return this.end('server_off')
       await this.#alarm.sleep(RETRY_MS)
     }
   }
@@ -127,7 +135,8 @@ export class Viewer {
   #type(data: Buffer): void {
     const { socket, clock } = this.#options
     if (this.#isOver) return
-    this.#typedAt = this.#aliveAt = clock.now()
+    this.#aliveAt = clock.now()
+    if (this.admission.kind === 'console' || RFB_INPUT.includes(data[0] ?? 0)) this.#typedAt = this.#aliveAt
     this.#console?.write(data)
     const waitMs = this.#typedPace.take(data.length)
     if (waitMs === 0) return

@@ -60,6 +60,7 @@ import * as rescue from './migrations/0050-rescue.ts'
 import * as eventOrder from './migrations/0051-event-order.ts'
 import * as payments from './migrations/0052-payments.ts'
 import * as hcloud from './migrations/0053-hcloud.ts'
+import * as screens from './migrations/0054-screens.ts'
 import { PostgresConnection, Unchanged, Unreachable } from './postgres-connection.ts'
 import type { Schema } from './schema.ts'
 
@@ -125,6 +126,7 @@ export const migrations: Record<string, Migration> = {
   '0051-event-order': eventOrder,
   '0052-payments': payments,
   '0053-hcloud': hcloud,
+  '0054-screens': screens,
 }
 
 /**

@@ -27,6 +27,7 @@ export const features = [
   'volumes',
   'rescue',
   'live_resize',
+  'screen',
 ] as const
 export type Feature = (typeof features)[number]
 
@@ -314,6 +315,12 @@ export interface Driver extends VolumeDriver, SnapshotDriver {
    */
   openConsole(serverId: string, seen?: Buffer): Promise<Console>
 
+  /**
+   * Opens the display of a running machine, over a connection of its own. While nobody looks, it costs next to nothing.
+   * @throws DriverError not_found (it is off), unsupported (it has none until its next start)
+   */
+  openScreen(serverId: string): Promise<Console>
+
   /** Calls the listener soon after a machine turned off by itself. This is only a hint: `inspect` has the state. */
   watch(listener: (serverId: string) => void): void
 
@@ -344,21 +351,19 @@ export class DriverError extends Error {
   }
 }
 
-/** A driver without volumes, whose disks only grow while they are off. */
-export abstract class WithoutVolumes implements VolumeDriver, Pick<Driver, 'growDisk'> {
-  growDisk = refuseDisks
-  volume = refuseDisks
-  attachVolume = refuseDisks
+/** A driver without volumes and screens, whose disks only grow while they are off. */
+export abstract class WithoutDevices implements VolumeDriver, Pick<Driver, 'growDisk' | 'openScreen'> {
+  growDisk = refuse
+  openScreen = refuse
+  volume = refuse
+  attachVolume = refuse
   async detachVolume(): Promise<void> {}
   async removeVolume(): Promise<void> {}
   listVolumes = async (): Promise<Map<string, string | null>> => new Map()
 }
 
-const refuseDisks = async (): Promise<never> => {
-  throw new DriverError(
-    'unsupported',
-    'This driver has neither volumes nor disks that grow while they are used.',
-  )
+const refuse = async (): Promise<never> => {
+  throw new DriverError('unsupported', 'This driver has no such devices.')
 }
 
 /**

@@ -88,6 +88,7 @@ export class ClosedDriver implements Driver {
   readonly setPassword = this.#refuse
   readonly setAddress = this.#refuse
   readonly openConsole = this.#refuse
+  readonly openScreen = this.#refuse
   readonly volume = this.#refuse
   readonly attachVolume = this.#refuse
   readonly detachVolume = this.#refuse

@@ -58,7 +58,7 @@ export async function recordChange(
   ])
 }
 
-/** Records that the serial console was opened. */
+/** Records that the serial console or the screen was opened. */
 export async function recordConsole(tx: Queries, server: ServerTable, at: number): Promise<void> {
   const active = isBusy(server) ? await findActive(tx, serverSubject(server.server_id)) : null
   await record(tx, [{ ...eventOf('server.console_opened', server, serverData(server, active)), at }])

@@ -11,6 +11,7 @@ import { rebuildCommand } from './rebuild.ts'
 import { rescueCommands } from './rescue.ts'
 import { resetPasswordCommand } from './reset-password.ts'
 import { resizeCommand } from './resize.ts'
+import { screenCommand } from './screen.ts'
 import { showCommand } from './show.ts'
 import { sshCommand } from './ssh.ts'
 import { statsCommand } from './stats.ts'
@@ -25,6 +26,7 @@ export function serverCommand(): Command {
     detailsCommand(),
     sshCommand(),
     consoleCommand(),
+    screenCommand(),
     waitCommand(),
     ...powerCommands(),
     publishCommand(),

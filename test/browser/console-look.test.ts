@@ -37,6 +37,7 @@ async function furnish(t: Console): Promise<string[]> {
     `/servers/${id}`,
     `/servers/${id}/metrics`,
     `/servers/${id}/terminal`,
+    `/servers/${id}/screen`,
     `/servers/${id}/network`,
     `/servers/${id}/backups`,
     `/servers/${id}/events`,

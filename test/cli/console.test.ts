@@ -102,7 +102,11 @@ test('a server without a console is refused with the reason', async () => {
   const t = await loggedIn()
   await t.make('web-1')
   await t.run('server stop web-1 --wait')
-  await expectSession(t, 'server-console', ['server console web-1', 'server console none'])
+  await expectSession(t, 'server-console', [
+    'server console web-1',
+    'server console none',
+    'server screen none',
+  ])
 })
 
 /** Turns the clock until it is so. */

@@ -12,7 +12,7 @@ import {
   type PrivateCard,
   type RescueSpec,
   type ServerNetwork,
-  WithoutVolumes,
+  WithoutDevices,
 } from '../driver.ts'
 import { addressScript } from '../guest/card-address.ts'
 import { hashPassword } from '../guest/crypt.ts'
@@ -70,7 +70,7 @@ interface Settings extends Required<IncusOptions> {
 }
 
 /** Runs containers of Incus or LXD, on one machine or on a cluster. Opened by openIncus. */
-export class IncusDriver extends WithoutVolumes implements Driver {
+export class IncusDriver extends WithoutDevices implements Driver {
   readonly #settings: Settings
   readonly #client: IncusClient
   readonly #operations: Operations

@@ -54,6 +54,7 @@ export function qemuArguments(
     ...['-device', 'virtserialport,chardev=ga,name=org.qemu.guest_agent.0'],
     // It comes last of the devices, so that those before it keep their places.
     ...volumeArguments(volumes),
+    ...screenArguments(sockets),
     ...['-add-fd', `fd=${SERIAL_FD},set=1`],
     ...[
       '-chardev',
@@ -63,6 +64,19 @@ export function qemuArguments(
     ...['-chardev', `socket,id=qmp,${listen(qmpSocket(sockets))}`, '-mon', 'chardev=qmp,mode=control'],
     ...['-sandbox', 'on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny'],
   ]
+}
+
+/**
+ * Returns QEMU's arguments for a display with a pointer that moves as the viewer's does. Only viewers make QEMU copy
+ * and encode it.
+ */
+function screenArguments(sockets: string): string[] {
+  const socket = `unix:${escaped(screenSocket(sockets))}`
+  return ['-device', 'VGA', '-device', 'virtio-tablet-pci', '-vnc', `${socket},share=force-shared`]
+}
+
+export function screenSocket(sockets: string): string {
+  return join(sockets, 'vnc.sock')
 }
 
 export function qmpSocket(sockets: string): string {

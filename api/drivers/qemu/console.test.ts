@@ -5,6 +5,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Console } from '../console.ts'
+import { TestViewer } from '../test-viewer.ts'
 import { overlap } from './console.ts'
 import { endOfLog } from './logs.ts'
 import { QemuWorld } from './test-world.ts'
@@ -44,6 +45,29 @@ function held(): number {
 }
 
 const logOf = (id: string) => join(world.dataDir, 'vms', id, 'log/serial.log')
+
+test('the screen of a guest is seen and typed at by several viewers, and one from an earlier version has none', async () => {
+  const id = 'shown'
+  await world.make(id)
+  await expect(world.driver.openScreen(id)).rejects.toMatchObject({ code: 'not_found' })
+  await world.driver.start(id)
+  await world.untilReady(id)
+  const [one, other] = [
+    await TestViewer.open(await world.driver.openScreen(id)),
+    await TestViewer.open(await world.driver.openScreen(id)),
+  ]
+  await world.until('the login prompt is shown', async () => (await other.lit()) > 500)
+  const before = await other.lit()
+  one.type('nobody\n')
+  // Both the name and the prompt for its password are on the picture then.
+  await world.until('the keys reach the guest', async () => (await other.lit()) > before + 400)
+  await world.driver.close()
+  rmSync(join(world.dataDir, 'vms', id, 'run/vnc.sock'))
+  await world.restart()
+  await expect(world.driver.openScreen(id)).rejects.toMatchObject({ code: 'unsupported' })
+  await world.driver.destroy(id)
+  await Promise.all([one.ended(), other.ended()])
+})
 
 test('two people at the console of a guest, who log in with its password, across a restart of the service', async () => {
   const id = 'seen'

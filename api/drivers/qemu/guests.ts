@@ -1,7 +1,8 @@
+import type { Console } from '../console.ts'
 import type { GuestLogin, PrivateCard } from '../driver.ts'
 import { QemuVolumes } from './volumes.ts'
 
-/** The changes of machines that their guests take part in while they run. */
+/** The calls that a machine's guest takes part in while it runs. */
 export abstract class QemuGuests extends QemuVolumes {
   setPassword(serverId: string, login: GuestLogin): Promise<void> {
     return this.machine(serverId).setPassword(login)
@@ -13,5 +14,9 @@ export abstract class QemuGuests extends QemuVolumes {
 
   growDisk(serverId: string, diskGb: number): Promise<void> {
     return this.machine(serverId).growDisk(diskGb)
+  }
+
+  openScreen(serverId: string): Promise<Console> {
+    return this.machine(serverId).openScreen()
   }
 }

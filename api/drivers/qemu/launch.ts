@@ -61,7 +61,7 @@ const MEMORY_OVERHEAD = 256 * 2 ** 20
  */
 const CPU_OVERHEAD = 0.25
 const PIDS_LIMIT = 512
-const SOCKETS = ['qmp.sock', 'serial.sock', 'ga.sock', 'passt.sock']
+const SOCKETS = ['qmp.sock', 'serial.sock', 'ga.sock', 'vnc.sock', 'passt.sock']
 /** The metadata of a qcow2 takes a two-thousandth of a full disk; the rest allows for clusters that a crash leaks. */
 const DISK_OVERHEAD = 1.02
 /** QEMU's last words reach the log within this time after its end. */

@@ -1,8 +1,11 @@
+import { type Console, screenOver } from '../console.ts'
 import { DriverError, type GuestLogin, type PrivateCard } from '../driver.ts'
 import { addressScript, hasAddress } from '../guest/card-address.ts'
 import { hashPassword } from '../guest/crypt.ts'
 import { growthScript } from '../guest/disk-growth.ts'
 import { askAgent } from './agent.ts'
+import { screenSocket } from './command.ts'
+import { connected } from './console.ts'
 import type { Context } from './launch.ts'
 import { cancelCopies } from './live-copy.ts'
 import type { MachineProcess } from './machine-process.ts'
@@ -48,6 +51,14 @@ export async function growDiskOf(process: MachineProcess, context: Context, size
     // The next boot of most systems grows them, too.
     context.log.info({ server_id: process.id, err: error }, 'A guest was not told that its disk has grown')
   })
+}
+
+/** @throws DriverError see Driver.openScreen */
+export async function openScreenOf(process: MachineProcess): Promise<Console> {
+  const { sockets } = await running(process)
+  const socket = await connected(screenSocket(sockets))
+  if (!socket) throw new DriverError('unsupported', 'The machine has no screen until its next start')
+  return screenOver(socket)
 }
 
 const shell = (script: string) => ({ path: '/bin/sh', arg: ['-c', script] })

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { Semaphore } from '../../concurrency.ts'
 import { errorCode, exists } from '../../files.ts'
+import type { Console } from '../console.ts'
 import {
   DriverError,
   type GuestLogin,
@@ -26,7 +27,7 @@ import { type Context, isRouted, olderLogs, startFailure } from './launch.ts'
 import type { MachineFiles, MachineRecord } from './layout.ts'
 import { cancelCopies, dropDraft } from './live-copy.ts'
 import { boundLog } from './logs.ts'
-import { growDiskOf, setAddressIn, setPasswordIn } from './machine-guest.ts'
+import { growDiskOf, openScreenOf, setAddressIn, setPasswordIn } from './machine-guest.ts'
 import { MachineProcess } from './machine-process.ts'
 import { attachTo, detachFrom, growIn } from './machine-volumes.ts'
 import { isCardDriven, measureMachine } from './measure.ts'
@@ -220,6 +221,11 @@ export class Machine {
   /** @throws DriverError see Driver.growDisk */
   growDisk(sizeGb: number): Promise<void> {
     return this.#exclusive(() => growDiskOf(this.#process, this.#context, sizeGb))
+  }
+
+  /** @throws DriverError see Driver.openScreen */
+  openScreen(): Promise<Console> {
+    return this.#exclusive(() => openScreenOf(this.#process))
   }
 
   /** @throws DriverError unsupported, unavailable */

@@ -38,6 +38,7 @@ export type Method =
   | 'setPassword'
   | 'setAddress'
   | 'openConsole'
+  | 'openScreen'
   | 'volume'
   | 'attachVolume'
   | 'detachVolume'

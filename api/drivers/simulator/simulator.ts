@@ -32,6 +32,7 @@ import {
   withRescue,
 } from './machine.ts'
 import { type MachinePlace, Machines } from './machines.ts'
+import { SimulatedScreen } from './screen.ts'
 import { SimulatedShell } from './shell.ts'
 import { SimulatedSnapshots } from './snapshots.ts'
 import { simulatedUse } from './use.ts'
@@ -73,6 +74,8 @@ export class Simulator extends SimulatedSnapshots implements Driver {
   readonly #listeners: ((serverId: string) => void)[] = []
   /** The shells of machines whose console was opened since they started. */
   readonly #shells = new Map<string, SimulatedShell>()
+  /** The screens of machines that were looked at since they started. */
+  readonly #screens = new Map<string, SimulatedScreen>()
   /** Guests that ignore the power button. */
   readonly #deaf = new Set<string>()
 
@@ -245,6 +248,15 @@ export class Simulator extends SimulatedSnapshots implements Driver {
     return this.#shell(serverId).line.open(seen)
   }
 
+  async openScreen(serverId: string): Promise<Console> {
+    this.failIfTold('openScreen')
+    await this.machines.refresh([serverId])
+    if (!this.machines.get(serverId).isOn) throw new DriverError('not_found', 'The machine is off.')
+    const screen = this.#screens.get(serverId) ?? new SimulatedScreen()
+    this.#screens.set(serverId, screen)
+    return screen.open()
+  }
+
   watch(listener: (serverId: string) => void): void {
     this.#listeners.push(listener)
   }
@@ -279,6 +291,11 @@ export class Simulator extends SimulatedSnapshots implements Driver {
   /** Lets the guest of a running machine print on its console. */
   prints(serverId: string, bytes: Buffer): void {
     this.#shell(serverId).line.print(bytes)
+  }
+
+  /** The keys that were pressed at the screen of a running machine, as keysyms of X11. */
+  keysOf(serverId: string): readonly number[] {
+    return this.#screens.get(serverId)?.keys ?? []
   }
 
   /** Finds the machine that another one reaches at an address of a private network; null: none. */
@@ -335,6 +352,8 @@ export class Simulator extends SimulatedSnapshots implements Driver {
   #hangUp(serverId: string): void {
     this.#shells.get(serverId)?.line.end()
     this.#shells.delete(serverId)
+    this.#screens.get(serverId)?.end()
+    this.#screens.delete(serverId)
   }
 
   #tell(serverId: string): void {

@@ -55,6 +55,11 @@ const tabs = [
   }),
   createRoute({
     getParentRoute: () => server,
+    path: '/screen',
+    component: lazyRouteComponent(() => import('./screen/screen-tab.tsx'), 'ScreenTab'),
+  }),
+  createRoute({
+    getParentRoute: () => server,
     path: '/network',
     component: lazyRouteComponent(() => import('./details/network-tab.tsx'), 'NetworkTab'),
   }),

@@ -28,6 +28,7 @@ export async function walkServers(meter: Meter): Promise<void> {
   for (const path of ['/servers', '/operations', `/operations/${operation_id}`]) await call('GET', path)
   await call('PATCH', server, { name: 'web-2' })
   await call('POST', `${server}/console`, {})
+  await call('POST', `${server}/screen`, {})
   const port = await call('POST', `${server}/ports`, { protocol: 'tcp', port: 80 })
   await call('DELETE', `${server}/ports/${port.body.port_id}`)
   await meter.note('PATCH /servers/{server_id} with a larger disk', () =>

@@ -39,6 +39,7 @@ test('zones, templates and presets are plain lists with ids that outlive a reins
         'volumes',
         'rescue',
         'live_resize',
+        'screen',
       ],
       volume_gb_month_rub: '6.00',
       is_available: true,

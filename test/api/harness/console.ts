@@ -1,5 +1,6 @@
 import { onTestFinished } from 'vitest'
 import { WebSocket } from 'ws'
+import type { Console } from '../../../api/drivers/console.ts'
 import type { TestApp } from '../../harness/app.ts'
 
 export interface Opened {
@@ -41,11 +42,37 @@ export async function consoles(t: TestApp) {
     })
     return { shown: () => shown, socket, ended, type: (text) => socket.send(text) }
   }
-  const ask = async (serverId: string, token = t.token): Promise<string> => {
-    const { status, body } = await t.callAs(token)('POST', `/servers/${serverId}/console`, {})
+  const ask = async (serverId: string, token = t.token, kind = 'console'): Promise<string> => {
+    const { status, body } = await t.callAs(token)('POST', `/servers/${serverId}/${kind}`, {})
     if (status !== 201) throw new Error(`${status} ${body.code}`)
     return body.ticket
   }
   const open = async (serverId: string, token?: string) => connect(await ask(serverId, token))
-  return { address, ask, connect, open }
+  const screen = async (serverId: string) => {
+    const opened = await connect(await ask(serverId, t.token, 'screen'))
+    return { ...opened, screen: screenOf(opened) }
+  }
+  return { address, ask, connect, open, screen }
+}
+
+/** A screen at the other end of a socket. */
+function screenOf({ shown, socket }: Opened): Console {
+  let position = 0
+  let wake = () => {}
+  socket.on('message', () => wake()).once('close', () => wake())
+  return {
+    read: async () => {
+      while (shown().length === position) {
+        if (socket.readyState === socket.CLOSED) return null
+        await new Promise<void>((resolve) => {
+          wake = resolve
+        })
+      }
+      const bytes = Buffer.from(shown().slice(position), 'latin1')
+      position += bytes.length
+      return { bytes, skipped: 0 }
+    },
+    write: (bytes) => socket.send(bytes),
+    close: () => socket.close(),
+  }
 }

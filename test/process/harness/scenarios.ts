@@ -56,6 +56,10 @@ export const scenarios: Record<string, (stage: Stage) => Promise<() => Promise<u
     const id = await made(stage, { start_on_create: false })
     return () => stage.act('PATCH', `/servers/${id}`, { cpu: 2, ram_mb: 1024, disk_gb: 20 })
   },
+  'grow a disk': async (stage) => {
+    const id = await made(stage)
+    return () => stage.act('PATCH', `/servers/${id}`, { disk_gb: 20 })
+  },
   rebuild: async (stage) => {
     const id = await made(stage)
     return () => stage.act('POST', `/servers/${id}/rebuild`, { template_id: stage.templateId })

@@ -80,11 +80,13 @@ function Tabs({ server }: { server: ServerDetails }) {
     if (open) open.scrollIntoView({ block: 'nearest', inline: 'nearest' })
   }, [pathname])
   const hasConsole = server.zone?.features.includes('console') === true
+  const hasScreen = server.zone?.features.includes('screen') === true
   const hasCopies = server.zone?.features.some((name) => name === 'backups' || name === 'snapshots') === true
   const tabs = [
     { to: '/servers/$serverId', title: t.tabs.overview },
     { to: '/servers/$serverId/metrics', title: t.tabs.metrics },
     ...(hasConsole ? [{ to: '/servers/$serverId/terminal', title: t.tabs.terminal } as const] : []),
+    ...(hasScreen ? [{ to: '/servers/$serverId/screen', title: t.tabs.screen } as const] : []),
     { to: '/servers/$serverId/network', title: t.tabs.network },
     ...(hasCopies ? [{ to: '/servers/$serverId/backups', title: t.tabs.backups } as const] : []),
     { to: '/servers/$serverId/events', title: t.tabs.events },

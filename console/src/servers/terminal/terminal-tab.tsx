@@ -1,46 +1,12 @@
-import { useEffect, useRef, useState } from 'react'
+import { useState } from 'react'
 import { useMay } from '../../session.ts'
 import { Button } from '../../ui/button.tsx'
 import { Failed, Note } from '../../ui/states.tsx'
 import { useUiText } from '../../ui/text.ts'
 import { useServer } from '../details/use-server.ts'
-import { openScreen, type Screen } from './screen.ts'
+import { openTerminal } from './terminal.ts'
 import { useTerminalText } from './text.ts'
-
-type State = 'connecting' | 'connected' | { ending: string } | { error: Error }
-
-/** A screen with the state of its connection. Each attempt has a new screen. */
-function useScreen(serverId: string, isOn: boolean, attempt: number) {
-  const place = useRef<HTMLDivElement>(null)
-  const [state, setState] = useState<State>('connecting')
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another attempt is another connection
-  useEffect(() => {
-    const { current } = place
-    if (!current || !isOn) return
-    let isLeft = false
-    let screen: Screen | null = null
-    setState('connecting')
-    const open = async () => {
-      try {
-        screen = await openScreen(current, serverId)
-        if (isLeft) return screen.close()
-        setState('connected')
-        screen.focus()
-        const ending = await screen.ended
-        if (!isLeft && ending !== null) setState({ ending })
-      } catch (error) {
-        if (!isLeft) setState({ error: error instanceof Error ? error : new Error(String(error)) })
-      }
-    }
-    void open()
-    return () => {
-      isLeft = true
-      screen?.close()
-      current.replaceChildren()
-    }
-  }, [serverId, isOn, attempt])
-  return { place, state }
-}
+import { useOpened } from './use-opened.ts'
 
 export function TerminalTab() {
   const t = useTerminalText()
@@ -49,16 +15,17 @@ export function TerminalTab() {
   const may = useMay('servers:write')
   const isOn = may && allowed_actions.includes('console')
   const [attempt, setAttempt] = useState(0)
-  const { place, state } = useScreen(server_id, isOn, attempt)
+  const { place, state } = useOpened(openTerminal, { serverId: server_id, isOn, attempt })
   const endings: Readonly<Record<string, string>> = t.endings
-  const isOver = typeof state === 'object'
+  const isConnected = typeof state === 'object' && 'shown' in state
+  const isOver = typeof state === 'object' && !isConnected
   if (!may) return <Note>{words.readOnlyAbout}</Note>
   if (!isOn) return <Note>{t.off}</Note>
   return (
     <div className="stack">
       <div className="row between">
         <span className="muted" role="status">
-          {state === 'connecting' ? t.connecting : state === 'connected' ? t.connected : ''}
+          {state === 'connecting' ? t.connecting : isConnected ? t.connected : ''}
           {isOver && 'ending' in state ? (endings[state.ending] ?? state.ending) : ''}
         </span>
         <span className="row">

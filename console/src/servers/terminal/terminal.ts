@@ -1,6 +1,7 @@
 import { FitAddon } from '@xterm/addon-fit'
 import { Terminal } from '@xterm/xterm'
 import { berth } from '../../client.ts'
+import type { Opened } from './use-opened.ts'
 import '@xterm/xterm/css/xterm.css'
 
 /** The emulator makes elements with styles: the page's policy lets them through by its nonce. */
@@ -17,15 +18,8 @@ function allowStyles(): void {
 }
 allowStyles()
 
-export interface Screen {
-  /** The reason why the connection ended, as the API reports it; null if the user left. */
-  ended: Promise<string | null>
-  focus(): void
-  close(): void
-}
-
 /** A terminal in an element, connected to the serial console of a server. Rejects if it can't be opened. */
-export async function openScreen(place: HTMLElement, serverId: string): Promise<Screen> {
+export async function openTerminal(place: HTMLElement, serverId: string): Promise<Opened> {
   const serial = await berth.servers.console(serverId)
   const terminal = new Terminal({
     fontFamily: getComputedStyle(document.documentElement).getPropertyValue('--mono'),
