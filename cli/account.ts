@@ -1,6 +1,8 @@
-import type { Account } from '@berth/sdk'
+import type { Account, Payment } from '@berth/sdk'
 import { Command } from 'commander'
-import { action } from './session.ts'
+import { addLimitOption, type LimitOptions, upTo } from './flags.ts'
+import type { Columns } from './output.ts'
+import { action, listCommand, type Session } from './session.ts'
 import { ifKnown, rub, untilIn } from './units.ts'
 
 const used = (name: keyof Account['quotas']) => (account: Account) =>
@@ -45,4 +47,65 @@ export function balanceCommand(): Command {
       })
     }),
   )
+}
+
+const payments: Columns<Payment> = {
+  id: ({ payment_id }) => payment_id,
+  provider: ({ provider }) => provider,
+  status: ({ status }) => status,
+  amount: ({ amount_rub }) => rub(amount_rub),
+  returned: ({ refunded_rub }) => rub(refunded_rub),
+  url: ({ url }) => url,
+  created: ({ created_at }) => created_at,
+}
+
+export function accountCommand(): Command {
+  return new Command('account')
+    .description('top up the account')
+    .addCommand(topUpCommand())
+    .addCommand(
+      addLimitOption(
+        listCommand({
+          name: 'payments',
+          description: 'list payments through payment providers, newest first',
+          columns: payments,
+          shown: ['id', 'provider', 'status', 'amount', 'returned', 'created'],
+          items: async (session, options: LimitOptions) =>
+            upTo(session, options, session.berth.payments.listAll()),
+        }),
+      ),
+    )
+    .addCommand(
+      new Command('payment')
+        .description('show a payment')
+        .argument('<id>', 'id of the payment')
+        .action(action(async ({ berth, show }, id: string) => show(await berth.payments.get(id), payments))),
+    )
+}
+
+function topUpCommand(): Command {
+  return new Command('top-up')
+    .description('begin a payment, and print the page where it is paid')
+    .argument('<rubles>', 'amount, such as 500 or 500.50')
+    .option('--provider <name>', 'payment provider (default: the first that the operator has set up)')
+    .option('--wait', 'wait until it is paid or canceled')
+    .action(
+      action(async (session, amount: string, options: { provider?: Payment['provider']; wait?: true }) => {
+        const { berth, note } = session
+        const { provider, wait = false } = options
+        const begun = await berth.payments.create({
+          amount_rub: amount,
+          ...(provider === undefined ? {} : { provider }),
+        })
+        if (begun.url === null) note('The payment provider does not answer yet. Waiting for its page.')
+        const opened = await opening(session, begun)
+        if (opened.url !== null) note(`Open this page to pay: ${opened.url}`)
+        await session.show(wait ? await berth.payments.waitFor(begun.payment_id) : opened, payments)
+      }),
+    )
+}
+
+/** Waits for the page of a payment whose provider did not answer at first. */
+function opening({ berth }: Session, { payment_id }: Payment): Promise<Payment> {
+  return berth.payments.waitFor(payment_id, {}, ({ url, status }) => url !== null || status !== 'pending')
 }

@@ -1,4 +1,4 @@
-import { balanceCommand, whoamiCommand } from './account.ts'
+import { accountCommand, balanceCommand, whoamiCommand } from './account.ts'
 import { addressCommand, addressKind } from './address.ts'
 import { auditCommand } from './audit.ts'
 import { backupCommand } from './backup.ts'
@@ -40,6 +40,7 @@ export const commands = [
   contextCommand,
   whoamiCommand,
   balanceCommand,
+  accountCommand,
   usageCommand,
   transactionCommand,
   serverCommand,

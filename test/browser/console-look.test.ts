@@ -4,6 +4,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { make } from '../api/harness/ordering.ts'
 import { catalogWith } from '../harness/addresses.ts'
+import { playedProviders } from '../harness/payment-providers.ts'
 import { launch } from './chromium.ts'
 import { type Console, serveConsole } from './console.ts'
 
@@ -30,6 +31,7 @@ async function furnish(t: Console): Promise<string[]> {
   ).body
   await t.call('POST', `/volumes/${volume_id}/attach`, { server_id: id })
   await t.call('POST', '/account/invitations', { email: 'bob@example.com', role: 'viewer' })
+  const { payment_id } = (await t.call('POST', '/account/payments', { amount_rub: '500' })).body
   return [
     '/',
     '/servers',
@@ -53,6 +55,7 @@ async function furnish(t: Console): Promise<string[]> {
     '/projects',
     '/ssh-keys',
     '/billing',
+    `/billing/payments/${payment_id}`,
     '/account',
     '/account/members',
     '/account/tokens',
@@ -127,7 +130,10 @@ async function seriousOn(page: Page): Promise<string[]> {
 }
 
 test('axe finds nothing serious on any page, in both themes and languages, wide and narrow; 200 % of zoom lose nothing', async () => {
-  const t = await serveConsole({ catalog: catalogWith('public_ipv4: [203.0.113.0/28]') })
+  const t = await serveConsole({
+    catalog: catalogWith('public_ipv4: [203.0.113.0/28]'),
+    ...(await playedProviders()).urls,
+  })
   const pages = await furnish(t)
   const page = await t.open(browser)
   await makeOperator(t, page)

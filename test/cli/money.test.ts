@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { post } from '../../api/billing/ledger.ts'
 import { parseMoney } from '../../api/money.ts'
+import { playedProviders } from '../harness/payment-providers.ts'
 import { expectSession, loggedIn } from './harness/berth.ts'
 
 test('payments, charges and the audit log can be read', async () => {
@@ -42,4 +43,23 @@ test('a customer whose servers are suspended sees how much brings them back', as
   const { top_up_to_resume_rub: missing } = JSON.parse((await t.run('balance -o json')).out)
   expect(Number(missing)).toBeGreaterThan(0)
   expect((await t.run('balance')).out).toContain(`Top up to resume:  ${missing} RUB\n`)
+})
+
+test('the account is topped up from the command line: it prints the page of the provider, and waits', async () => {
+  const played = await playedProviders()
+  const t = await loggedIn(played.urls)
+  expect((await t.run('account payments')).out).not.toContain('pending')
+  const { out, err } = await t.run('account top-up 500 --provider stripe -o json')
+  expect(JSON.parse(out)).toMatchObject({ status: 'pending', amount_rub: '500.00', provider: 'stripe' })
+  expect(err).toBe(`Open this page to pay: ${played.origin}/pay/${played.last.id}\n`)
+  const waiting = t.run('account top-up 250.50 --wait')
+  await expect.poll(() => played.last.kopecks).toBe(25_050)
+  for (const payment of played.payments.values()) payment.status = 'succeeded'
+  t.clock.advance(20_000)
+  await t.app.payments.look()
+  expect((await waiting).out).toContain('succeeded')
+  expect((await t.run('account payments --columns status,amount')).out).toContain('succeeded  250.50 RUB')
+  const { payment_id } = JSON.parse(out)
+  expect((await t.run(`account payment ${payment_id}`)).out).toContain('500.00 RUB')
+  expect((await t.run('account top-up 1')).err).toContain('amount_rub')
 })

@@ -9,13 +9,22 @@ import { Empty, Loaded, Note } from '../ui/states.tsx'
 import { Pager, Table } from '../ui/table.tsx'
 import { Figures, useMoneyFigures } from './figures.tsx'
 import { Item } from './item.tsx'
-import { balanceQuery, PAGE, transactionsQuery } from './queries.ts'
+import { Payments } from './payments.tsx'
+import { balanceQuery, PAGE, providersQuery, transactionsQuery } from './queries.ts'
 import { useBillingText } from './text.ts'
+import { TopUp } from './top-up.tsx'
 import { UsageCard } from './usage-card.tsx'
 
 const examples: readonly Example[] = [
   { route: 'GET /account/balance', berth: 'berth balance', sdk: 'account.balance' },
   { route: 'GET /account/usage', berth: 'berth usage', sdk: 'usage.get' },
+  {
+    route: 'POST /account/payments',
+    body: { amount_rub: '500.00' },
+    berth: 'berth account top-up 500',
+    sdk: 'payments.create',
+  },
+  { route: 'GET /account/payments', berth: 'berth account payments', sdk: 'payments.list' },
   { route: 'GET /account/transactions', berth: 'berth transaction list', sdk: 'transactions.list' },
 ]
 
@@ -25,6 +34,7 @@ export function BillingPage() {
   return (
     <Page title={t.title} examples={examples}>
       <Loaded query={query}>{(balance) => <Money balance={balance} />}</Loaded>
+      <Payments />
       <UsageCard />
       <Ledger />
     </Page>
@@ -41,18 +51,28 @@ function Money({ balance }: { balance: Balance }) {
         <Note tone="bad">{t.toResume(format.money(balance.top_up_to_resume_rub))}</Note>
       ) : null}
       <Figures figures={Object.values(figures)} />
-      {balance.top_up_url ? (
-        <p>
-          <a className="button" href={balance.top_up_url}>
-            {t.topUp}
-          </a>
-        </p>
-      ) : (
-        <p className="muted small">
-          {t.topUpAbout} <Contact />
-        </p>
-      )}
+      <WaysToPay balance={balance} />
     </div>
+  )
+}
+
+function WaysToPay({ balance }: { balance: Balance }) {
+  const t = useBillingText()
+  const providers = useQuery(providersQuery).data?.items
+  if (providers && providers.length > 0)
+    return <TopUp providers={providers} suggested={balance.top_up_to_resume_rub ?? '500'} />
+  if (balance.top_up_url)
+    return (
+      <p>
+        <a className="button" href={balance.top_up_url}>
+          {t.topUp}
+        </a>
+      </p>
+    )
+  return (
+    <p className="muted small">
+      {t.topUpAbout} <Contact />
+    </p>
   )
 }
 

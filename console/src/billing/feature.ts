@@ -8,8 +8,14 @@ const page = createRoute({
   component: lazyRouteComponent(() => import('./billing-page.tsx'), 'BillingPage'),
 })
 
+const paymentPage = createRoute({
+  getParentRoute: () => shell,
+  path: '/billing/payments/$paymentId',
+  component: lazyRouteComponent(() => import('./payment-page.tsx'), 'PaymentPage'),
+})
+
 export const billing = {
-  routes: [page],
+  routes: [page, paymentPage],
   places: [{ route: page, group: 'account', title: { en: 'Billing', ru: 'Оплата' }, icon: 'billing' }],
   refreshedBy: { balance: ['server', 'address'] },
 } as const satisfies Feature

@@ -24,6 +24,27 @@ export const transactionsQuery = (offset: number) =>
     placeholderData: keepPreviousData,
   })
 
+export const providersQuery = queryOptions({
+  queryKey: ['balance', 'providers'],
+  queryFn: ({ signal }) => berth.payments.providers({ signal }),
+  staleTime: 60_000,
+})
+
+export const paymentsQuery = (offset: number) =>
+  queryOptions({
+    queryKey: ['balance', 'payments', offset],
+    queryFn: ({ signal }) => berth.payments.list({ limit: PAGE, offset }, { signal }),
+    placeholderData: keepPreviousData,
+  })
+
+/** It is asked for until it has an end. */
+export const paymentQuery = (paymentId: string) =>
+  queryOptions({
+    queryKey: ['balance', 'payment', paymentId],
+    queryFn: ({ signal }) => berth.payments.get(paymentId, { signal }),
+    refetchInterval: ({ state }) => (state.data?.status === 'pending' ? 2_000 : false),
+  })
+
 /** The current month, such as `2026-11`, in UTC as in the API, and the eleven before it. */
 export function lastMonths(now: Date): string[] {
   return Array.from({ length: 12 }, (_, back) =>

@@ -1,0 +1,68 @@
+import type { Payment, PaymentProvider } from '@berth/sdk'
+import { useMutation } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { berth, queryClient } from '../client.ts'
+import { SelectField, TextField } from '../ui/field.tsx'
+import { Form } from '../ui/form.tsx'
+import { Guarded } from '../ui/guarded.tsx'
+import { Card } from '../ui/page.tsx'
+import { useFieldError } from '../ui/problems.ts'
+import { useBillingText } from './text.ts'
+
+/** Begins a payment, and leads to the provider's page. */
+export function TopUp({
+  providers,
+  suggested,
+}: {
+  providers: readonly PaymentProvider[]
+  suggested: string
+}) {
+  const t = useBillingText()
+  const navigate = useNavigate()
+  const [amount, setAmount] = useState(suggested)
+  const [chosen, setChosen] = useState('')
+  const provider = (providers.find((one) => one.provider === chosen) ?? providers[0])?.provider
+  const begin = useMutation({
+    mutationFn: () =>
+      berth.payments.create({
+        amount_rub: amount.trim().replace(',', '.'),
+        ...(provider ? { provider } : {}),
+      }),
+    onSuccess: async ({ payment_id, url }: Payment) => {
+      await queryClient.invalidateQueries({ queryKey: ['balance', 'payments'] })
+      // If the provider does not answer yet, the page of the payment waits for it.
+      if (url) location.assign(url)
+      else await navigate({ to: '/billing/payments/$paymentId', params: { paymentId: payment_id } })
+    },
+  })
+  const fieldError = useFieldError(begin.error)
+  return (
+    <Card title={t.topUp}>
+      <Guarded scope="account:write">
+        <Form
+          submit={t.toPayment}
+          mutation={begin}
+          isReady={amount.trim() !== ''}
+          onSubmit={() => begin.mutate()}
+        >
+          <TextField
+            label={t.amountRub}
+            value={amount}
+            inputMode="decimal"
+            error={fieldError('amount_rub')}
+            onChange={(event) => setAmount(event.target.value)}
+          />
+          {providers.length > 1 && provider ? (
+            <SelectField
+              label={t.provider}
+              value={provider}
+              options={providers.map((one) => ({ value: one.provider, title: one.title }))}
+              onChange={setChosen}
+            />
+          ) : null}
+        </Form>
+      </Guarded>
+    </Card>
+  )
+}
