@@ -12,10 +12,10 @@ import { formatMoney, parseMoney } from '../money.ts'
 import { NoAnswer } from '../outgoing.ts'
 import { type PaymentProvider, Refused } from './provider.ts'
 import {
-  amountInRange,
   LEAST,
   MOST,
   MOST_OPEN,
+  outOfRange,
   type PaymentCreate,
   paymentProblems,
   type RefundCreate,
@@ -65,9 +65,10 @@ export async function startPayment(
   remember: Remember,
 ): Promise<PaymentTable> {
   const { db, clock, providers, siteUrl } = paying
-  const amount = amountInRange(amount_rub)
-  if (amount === null)
-    throw invalid([bodyIssue('amount_rub', 'invalid_format', `must be from ${LEAST} to ${MOST} rubles.`)])
+  const amount = parseMoney(amount_rub)
+  const fault = outOfRange(amount)
+  if (fault)
+    throw invalid([bodyIssue('amount_rub', fault, `amount_rub must be from ${LEAST} to ${MOST} rubles.`)])
   const provider = name ? providers.find((each) => each.name === name) : providers[0]
   if (!provider) throw paymentsOff(providers)
   const paymentId = uuid()

@@ -101,10 +101,10 @@ export const PaymentCreate = Type.Object(
 )
 export type PaymentCreate = Static<typeof PaymentCreate>
 
-/** @param text an amount of PaymentCreate. @returns units; null if it is outside of the limits */
-export function amountInRange(text: string): number | null {
-  const amount = parseMoney(text)
-  return amount >= parseMoney(LEAST) && amount <= parseMoney(MOST) ? amount : null
+/** @param amount units. @returns what is wrong with the amount of a payment, if so */
+export function outOfRange(amount: number): 'below_minimum' | 'above_maximum' | null {
+  if (amount < parseMoney(LEAST)) return 'below_minimum'
+  return amount > parseMoney(MOST) ? 'above_maximum' : null
 }
 
 const Return = Type.Object(

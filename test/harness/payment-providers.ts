@@ -41,6 +41,8 @@ export class PlayedProviders {
   requests = 0
   /** Every request is cut off, before it is carried out or after. */
   fault: 'none' | 'down' | 'lost replies' = 'none'
+  /** Called with a request such as "POST refunds" that was carried out, before the reply; true loses the reply. */
+  carriedOut: (request: string) => boolean = () => false
 
   async listen(port = 0): Promise<void> {
     await once(this.#server.listen(port, '127.0.0.1'), 'listening')
@@ -83,7 +85,9 @@ export class PlayedProviders {
     const provider = url.pathname.startsWith('/v3/') ? 'yookassa' : 'stripe'
     const isKnown = request.headers.authorization === KEYS[provider]
     const reply = isKnown ? this.#carryOut(provider, request, url, body) : { status: 401, body: {} }
-    if (this.fault === 'lost replies') return void response.destroy()
+    const [, , resource] = url.pathname.split('/')
+    const isLost = this.carriedOut(`${request.method} ${resource}`) || this.fault === 'lost replies'
+    if (isLost) return void response.destroy()
     response.writeHead(reply.status, { 'content-type': 'application/json' }).end(JSON.stringify(reply.body))
   }
 

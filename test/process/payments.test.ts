@@ -1,0 +1,82 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { type PlayedProviders, playedProviders } from '../harness/payment-providers.ts'
+import { folder, run, type Service, serve } from './harness/berthd.ts'
+
+/** The requests of a payment's way, in their order. */
+const WAY = ['POST payments', 'GET payments', 'POST refunds', 'GET refunds']
+const PAUSE_MS = 100
+const MOST_TRIES = 600
+
+/** Asks until the answer is there. @throws Error if the service dies, or never has it */
+async function until<Answer>(ask: () => Promise<Answer | null | undefined | false>): Promise<Answer> {
+  for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+    const answer = await ask()
+    if (answer) return answer
+    await sleep(PAUSE_MS)
+  }
+  throw new Error('it never came')
+}
+
+interface Shop {
+  service: Service
+  played: PlayedProviders
+  operator: string
+}
+
+/** Leads each payment of the account from where it is to its end: paid, and refunded in part. */
+async function finish({ service, played, operator }: Shop): Promise<void> {
+  const notify = (id: string) =>
+    fetch(`${new URL(service.address).origin}/payments/yookassa/notify`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ object: { id } }),
+    })
+  const { items } = (await service.call('GET', '/account/payments')).body
+  for (const { payment_id } of items) {
+    const path = `/account/payments/${payment_id}`
+    const headers = { authorization: `Bearer ${operator}` }
+    const shown = async (): Promise<{ provider_id: string | null; returns: object[] }> =>
+      (await service.send('GET', `/operator/payments/${payment_id}`, undefined, headers)).json()
+    const id = await until(async () => (await shown()).provider_id)
+    const theirs = played.payments.get(id)
+    if (theirs) theirs.status = 'succeeded'
+    await notify(id)
+    await until(async () => (await service.call('GET', path)).body.status === 'succeeded')
+    if ((await shown()).returns.length === 0)
+      await service.send(
+        'POST',
+        `/operator/payments/${payment_id}/refund`,
+        { amount_rub: '100', reason: 'Killed' },
+        headers,
+      )
+    await until(async () => (await service.call('GET', path)).body.refunded_rub === '100.00')
+  }
+}
+
+test('killed after each request of a payment’s way, the next start books each thing once', async () => {
+  const played = await playedProviders()
+  const data = folder()
+  const env = { BERTH_YOOKASSA: played.urls.yookassa.href, BERTH_RATE_LIMITS: '1000000,1000000,1000000' }
+  let service = await serve(data, env)
+  const scopes = ['--scope', 'operator:read', '--scope', 'operator:money', '--cidr', '127.0.0.0/8']
+  const made = await run(['operator', 'token', 'create', 'test', ...scopes], { BERTH_DATA: data })
+  const operator = /berthop_\w+/.exec(made.stdout)?.[0] ?? ''
+  const before = Number((await service.call('GET', '/account/balance')).body.balance)
+  for (const request of WAY) {
+    let isKilled = false
+    played.carriedOut = (seen) => {
+      if (seen !== request || isKilled) return false
+      isKilled = true
+      return service.process.kill('SIGKILL')
+    }
+    await service.call('POST', '/account/payments', { amount_rub: '500' }).catch(() => {})
+    if (!isKilled) await finish({ service, played, operator }).catch(() => {})
+    expect([request, isKilled]).toEqual([request, true])
+    service = await serve(data, env)
+    await finish({ service, played, operator })
+  }
+  expect([...played.payments.values()].map(({ backs }) => backs.length)).toEqual(WAY.map(() => 1))
+  const { body } = await service.call('GET', '/account/balance')
+  expect(Number(body.balance) - before).toBe(400 * WAY.length)
+}, 600_000)
