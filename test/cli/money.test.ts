@@ -48,7 +48,6 @@ test('a customer whose servers are suspended sees how much brings them back', as
 test('the account is topped up from the command line: it prints the page of the provider, and waits', async () => {
   const played = await playedProviders()
   const t = await loggedIn(played.urls)
-  expect((await t.run('account payments')).out).not.toContain('pending')
   const { out, err } = await t.run('account top-up 500 --provider stripe -o json')
   expect(JSON.parse(out)).toMatchObject({ status: 'pending', amount_rub: '500.00', provider: 'stripe' })
   expect(err).toBe(`Open this page to pay: ${played.origin}/pay/${played.last.id}\n`)
@@ -60,6 +59,16 @@ test('the account is topped up from the command line: it prints the page of the 
   expect((await waiting).out).toContain('succeeded')
   expect((await t.run('account payments --columns status,amount')).out).toContain('succeeded  250.50 RUB')
   const { payment_id } = JSON.parse(out)
-  expect((await t.run(`account payment ${payment_id}`)).out).toContain('500.00 RUB')
-  expect((await t.run('account top-up 1')).err).toContain('amount_rub')
+  await expectSession(t, 'payment', [
+    `account payment ${payment_id}`,
+    `account payment ${payment_id} -o json`,
+    'account payment 01a1fb45-1ac2-75b7-a056-9ee82769d403',
+    'account payments',
+    'account payments --limit 1 -o json',
+    'account payments --limit few',
+    'account top-up 700 --provider stripe',
+    'account top-up 800 -o json',
+    'account top-up 1',
+    'account top-up 500 --provider bank',
+  ])
 })

@@ -36,8 +36,10 @@ async function finish({ service, played, operator }: Shop): Promise<void> {
   for (const { payment_id } of items) {
     const path = `/account/payments/${payment_id}`
     const headers = { authorization: `Bearer ${operator}` }
-    const shown = async (): Promise<{ provider_id: string | null; returns: object[] }> =>
-      (await service.send('GET', `/operator/payments/${payment_id}`, undefined, headers)).json()
+    const shown = async () => {
+      const reply = await service.send('GET', `/operator/payments/${payment_id}`, undefined, headers)
+      return (await reply.json()) as { provider_id: string | null; returns: object[] } // of an OperatedPayment
+    }
     const id = await until(async () => (await shown()).provider_id)
     const theirs = played.payments.get(id)
     if (theirs) theirs.status = 'succeeded'
