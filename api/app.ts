@@ -77,7 +77,7 @@ export async function buildApp(given: AppOptions): Promise<App> {
   const { log, securityLog = log, telemetry } = options
   const security = new SecurityLog({ log: securityLog, clock, count: telemetry?.security })
   const http = answering(options, routes, {
-    ...{ sockets: [consoles.socket], security, turns, payments },
+    ...{ sockets: [consoles.socket], security, turns, payments, ...chargeParts },
   })
   const departure = new Departure(http)
   return {

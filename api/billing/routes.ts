@@ -25,10 +25,12 @@ interface BillingRoutesOptions {
   allServers: Lent<{ server_id: string; name: string }>
   /** Returns the payment, in units, that suspended servers need to resume; null if there are none. */
   missingToResume: (accountId: string) => Promise<number | null>
+  /** The console's page for payments; null if there are no payment providers. */
+  billingPage: () => string | null
 }
 
 export function billingRoutes(options: BillingRoutesOptions): Route[] {
-  const { db, clock, catalog, billedItems, missingToResume } = options
+  const { db, clock, catalog, billedItems, missingToResume, billingPage } = options
   return [
     route({
       id: 'getBalance',
@@ -51,7 +53,7 @@ export function billingRoutes(options: BillingRoutesOptions): Route[] {
           cost_month_rub: formatMoney(month),
           hours_left: hour === 0 ? null : wholeTimes(balance, hour),
           top_up_to_resume_rub: missing === null ? null : formatMoney(missing),
-          top_up_url: topUpUrl(catalog, actor.accountId),
+          top_up_url: topUpUrl(catalog, actor.accountId, billingPage()),
           generated_at: isoTime(clock.now()),
         }
       },

@@ -15,16 +15,22 @@ export interface Named {
   operator: Operator
 }
 
-/** The page where an account is topped up; null if the operator has none. */
-export function topUpUrl({ operator }: Named, accountId: string): string | null {
-  return operator.paymentUrl?.replaceAll('{account_id}', accountId) ?? null
+/**
+ * The page where an account is topped up: the operator's own, else the console's.
+ * @param billingPage the console's page, if payments can be made there
+ */
+export function topUpUrl({ operator }: Named, accountId: string, billingPage: string | null): string | null {
+  return operator.paymentUrl?.replaceAll('{account_id}', accountId) ?? billingPage
 }
 
 /** A sentence for the end of an error that only the operator can end; null if there is nothing to add. */
-export function adviceOn({ operator }: Named, code: string, accountId: string | null): string | null {
+export function adviceOn(
+  { operator }: Named,
+  { code, accountId, billingPage }: { code: string; accountId: string | null; billingPage: string | null },
+): string | null {
   const { contact } = operator
   if (code === 'insufficient_balance' && accountId !== null) {
-    const url = topUpUrl({ operator }, accountId)
+    const url = topUpUrl({ operator }, accountId, billingPage)
     if (url !== null) return `Pay at ${url}.`
     return contact && `To pay, contact ${contact}.`
   }

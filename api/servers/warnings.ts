@@ -28,6 +28,8 @@ interface WarningOptions {
   catalog: Pick<Catalog, 'operator'>
   /** Address at which people open the console. */
   siteUrl: () => string
+  /** The console's page for payments; null if there are no payment providers. */
+  billingPage: () => string | null
   /** Called after mails were queued. */
   mailed: () => void
   /** The time after which suspended servers are deleted; null: never. */
@@ -154,7 +156,9 @@ async function send(options: WarningOptions, due: Due, now: number): Promise<boo
     const readers = await readersOf(tx, accountId, kind.startsWith('balance_') ? PAYING : MANAGING)
     if (readers.length === 0) return false
     const site = new URL(options.siteUrl())
-    const page = kind.startsWith('account_') ? null : topUpUrl(options.catalog, accountId)
+    const page = kind.startsWith('account_')
+      ? null
+      : topUpUrl(options.catalog, accountId, options.billingPage())
     const link =
       page === null ? new URL(kind.startsWith('account_') ? '/account' : '/billing', site) : new URL(page)
     const missing = await missingToResume(tx, accountId)

@@ -20,6 +20,14 @@ export function charging(
   mailing: { siteUrl: () => string; mailed: () => void },
 ) {
   const { db, clock, log, catalog, secrets, peers, graceMs = DAY_MS, keepSuspendedMs = null } = options
+  const { yookassa = null, stripe = null, receipt = null } = options
+  const providers: PaymentProvider[] = [
+    ...(yookassa ? [new YooKassa(yookassa, { clock, receipt })] : []),
+    ...(stripe ? [new Stripe(stripe, clock)] : []),
+  ]
+  const { siteUrl } = mailing
+  const hasPage = providers.length > 0 && (options.hasConsole ?? true)
+  const billingPage = () => (hasPage ? `${siteUrl()}/billing` : null)
   const billing = new BillingWorker({
     db,
     clock,
@@ -28,16 +36,10 @@ export function charging(
     items: billedItems,
     reprice: (now) => reprice(db, catalog, now),
     suspendAndResume: () => suspendAndResume({ db, clock, engine, graceMs, keepSuspendedMs }),
-    warn: () => warnPeople({ db, clock, secrets, catalog, keepSuspendedMs, ...mailing }),
+    warn: () => warnPeople({ db, clock, secrets, catalog, keepSuspendedMs, billingPage, ...mailing }),
   })
-  const { yookassa = null, stripe = null, receipt = null } = options
-  const providers: PaymentProvider[] = [
-    ...(yookassa ? [new YooKassa(yookassa, { clock, receipt })] : []),
-    ...(stripe ? [new Stripe(stripe, clock)] : []),
-  ]
-  const { siteUrl } = mailing
   const payments = new PaymentWorker({ db, clock, catalog, log, peers, providers, siteUrl })
   const missing = (accountId: string) => missingToResume(db, accountId)
-  const parts = { billedItems, allServers, missingToResume: missing, providers }
+  const parts = { billedItems, allServers, missingToResume: missing, providers, billingPage }
   return { billing, payments, parts: { ...parts, wakePayments: () => payments.wake() } }
 }

@@ -26,13 +26,14 @@ interface Parts {
   security: SecurityLog
   turns: Turns
   payments: PaymentWorker
+  billingPage: () => string | null
 }
 
 /** Wires the HTTP server. */
 export function answering(
   options: Wired,
   routes: readonly Route[],
-  { sockets, security, turns, payments }: Parts,
+  { sockets, security, turns, payments, billingPage }: Parts,
 ): FastifyInstance {
   const { db, clock, drivers, log, telemetry, rateLimits, trustProxy = [], publicUrl, disk } = options
   const authenticate = callerFinder(db, clock, operatorTokens(db, clock))
@@ -48,7 +49,7 @@ export function answering(
       : (credentials) => asCaller(networkOf(credentials.address), () => authenticate(credentials)),
     ...(isSqlite(db) ? {} : { asCaller }),
     requireOperator: (signedIn) => requireOperator(db, signedIn),
-    adviceOn: (code, accountId) => adviceOn(options.catalog, code, accountId),
+    adviceOn: (code, accountId) => adviceOn(options.catalog, { code, accountId, billingPage: billingPage() }),
     rateLimiter: new RateLimiter(rateLimits, clock, () => options.peers.answering),
     turns,
     idempotency: new Idempotency({ ...options, living: options.peers.living }),

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { TestApp } from '../../harness/app.ts'
 import type { PlayedPayment } from '../../harness/payment-providers.ts'
+import { order } from '../harness/ordering.ts'
 import { PROVIDERS, withPayments } from './harness/payments.ts'
 
 const DAY = 24 * 3600_000
@@ -199,6 +200,15 @@ test('an account has at most ten open payments, and one that is suspended can pa
   expect((await start()).status).toBe(201)
   const outside = await t.call('POST', '/account/payments', { amount_rub: '9.99' })
   expect(codeOf(outside)).toEqual([422, 'validation_failed'])
+})
+
+test('where payments can be made, the balance and refusals lead to the billing page', async () => {
+  const { t } = await withPayments()
+  const page = 'http://localhost/billing'
+  expect((await t.call('GET', '/account/balance')).body.top_up_url).toBe(page)
+  const refused = await t.call('POST', '/servers', await order(t.call))
+  expect(codeOf(refused)).toEqual([402, 'insufficient_balance'])
+  expect(refused.body.detail).toContain(`Pay at ${page}.`)
 })
 
 test('without providers nothing can be paid, and receipts have the fields of 54-FZ', async () => {
