@@ -6,7 +6,7 @@ import { make } from '../api/harness/ordering.ts'
 import { catalogWith } from '../harness/addresses.ts'
 import { playedProviders } from '../harness/payment-providers.ts'
 import { launch } from './chromium.ts'
-import { type Console, serveConsole } from './console.ts'
+import { type Console, makeOperator, serveConsole } from './console.ts'
 
 let browser: Browser
 beforeAll(async () => {
@@ -64,22 +64,11 @@ async function furnish(t: Console): Promise<string[]> {
     '/account/activity',
     '/device',
     '/operator',
+    '/operator/payments',
     '/operator/operations',
     '/operator/capacity',
     '/operator/images',
   ]
-}
-
-/** The signed-in person operates the installation from here on. */
-async function makeOperator({ db }: Console, page: Page): Promise<void> {
-  const people = await db.updateTable('people').set({ is_operator: 1 }).returning('person_id').execute()
-  const app = { secret: '', enabled_at: 1, last_step: 0, created_at: 1 }
-  await db
-    .insertInto('two_factors')
-    .values(people.map((person) => ({ ...person, ...app })))
-    .execute()
-  await page.reload()
-  await page.getByRole('link', { name: 'Capacity' }).waitFor()
 }
 
 /** As a link of the console does, without loading it again. */

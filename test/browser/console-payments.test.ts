@@ -2,7 +2,7 @@ import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { playedProviders } from '../harness/payment-providers.ts'
 import { launch } from './chromium.ts'
-import { serveConsole } from './console.ts'
+import { makeOperator, serveConsole } from './console.ts'
 
 let browser: Browser
 beforeAll(async () => {
@@ -28,4 +28,25 @@ test('a customer tops up at the provider, comes back, and the page waits until t
   await page.getByRole('row').filter({ hasText: 'Paid' }).first().waitFor()
   await page.getByText('+₽750.50').waitFor()
   expect((await t.call('GET', '/account/balance')).body.balance).toBe('750.50')
+}, 60_000)
+
+test('an operator sees why a payment was not booked, and refunds it, by clicking', async () => {
+  const played = await playedProviders()
+  const t = await serveConsole({ ...played.urls, balance: '0' })
+  const page = await t.open(browser)
+  await makeOperator(t, page)
+  await t.call('POST', '/account/payments', { amount_rub: '500' })
+  Object.assign(played.last, { status: 'succeeded', kopecks: 40_000 })
+  const looking = setInterval(() => void t.app.payments.look().catch(() => {}), 200)
+  onTestFinished(() => clearInterval(looking))
+  await page.getByRole('link', { name: 'Payments' }).click()
+  await page.getByText('the provider received 400.00, not 500.00').waitFor()
+  await page.getByRole('button', { name: /^Payment / }).click()
+  await page.getByRole('menuitem', { name: 'Refund' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Amount in rubles').fill('400')
+  await dialog.getByLabel('Reason').fill('Another amount arrived')
+  await dialog.getByRole('button', { name: 'Refund' }).click()
+  await page.getByText('₽400.00').first().waitFor()
+  expect((await t.call('GET', '/account/balance')).body.balance).toBe('0.00')
 }, 60_000)

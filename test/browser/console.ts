@@ -72,3 +72,15 @@ async function openPage(
   await page.getByRole('heading', { name: /Overview|Обзор/ }).waitFor()
   return page
 }
+
+/** The signed-in person operates the installation from here on. */
+export async function makeOperator({ db }: Pick<TestApp, 'db'>, page: Page): Promise<void> {
+  const people = await db.updateTable('people').set({ is_operator: 1 }).returning('person_id').execute()
+  const app = { secret: '', enabled_at: 1, last_step: 0, created_at: 1 }
+  await db
+    .insertInto('two_factors')
+    .values(people.map((person) => ({ ...person, ...app })))
+    .execute()
+  await page.reload()
+  await page.getByRole('link', { name: 'Capacity' }).waitFor()
+}

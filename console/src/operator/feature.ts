@@ -20,6 +20,16 @@ const operationsPage = createRoute({
   component: lazyRouteComponent(() => import('./operations-page.tsx'), 'OperationsPage'),
 })
 
+const paymentsPage = createRoute({
+  getParentRoute: () => shell,
+  path: '/operator/payments',
+  validateSearch: (search: Record<string, unknown>): { show?: 'all' | 'problems'; offset?: number } => ({
+    ...readOffset(search),
+    ...(search.show === 'problems' ? { show: 'problems' } : {}),
+  }),
+  component: lazyRouteComponent(() => import('./payments-page.tsx'), 'PaymentsPage'),
+})
+
 const capacityPage = createRoute({
   getParentRoute: () => shell,
   path: '/operator/capacity',
@@ -33,9 +43,10 @@ const imagesPage = createRoute({
 })
 
 export const operator = {
-  routes: [accountsPage, operationsPage, capacityPage, imagesPage],
+  routes: [accountsPage, paymentsPage, operationsPage, capacityPage, imagesPage],
   places: [
     { route: accountsPage, group: 'operator', title: { en: 'Accounts', ru: 'Аккаунты' }, icon: 'people' },
+    { route: paymentsPage, group: 'operator', title: { en: 'Payments', ru: 'Платежи' }, icon: 'billing' },
     {
       route: operationsPage,
       group: 'operator',

@@ -39,6 +39,15 @@ export const operationsQuery = (state: 'active' | 'failed', offset: number) =>
     refetchInterval: 3_000,
   })
 
+export const paymentsQuery = (hasProblem: boolean, offset: number) =>
+  queryOptions({
+    queryKey: ['operator', 'payments', hasProblem, offset],
+    queryFn: ({ signal }) =>
+      berth.operator.payments({ has_problem: hasProblem, limit: PAGE, offset }, { signal }),
+    placeholderData: keepPreviousData,
+    refetchInterval: 5_000,
+  })
+
 export const roomQuery = queryOptions({
   queryKey: ['operator', 'capacity'],
   queryFn: ({ signal }) => berth.operator.capacity({ signal }),
