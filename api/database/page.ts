@@ -13,7 +13,9 @@ export async function pageOf<Table extends keyof Schema, Row>(
   { limit, offset }: Page,
 ): Promise<{ items: Row[]; total: number }> {
   const items = await query.limit(limit).offset(offset).execute()
-  return { items, total: await countOf(query) }
+  // A page with room left is the last one.
+  const isLast = items.length < limit && (items.length > 0 || offset === 0)
+  return { items, total: isLast ? offset + items.length : await countOf(query) }
 }
 
 /** Counts the rows that a query selects. */

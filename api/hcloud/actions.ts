@@ -2,7 +2,7 @@ import { v7 as uuid } from 'uuid'
 import type { Operation } from '../operations/schema.ts'
 import { answer, type Exchange, type HcloudRoute } from './exchange.ts'
 import { metaOf, pageOf } from './lists.ts'
-import type { Kind, Numbered, Ref } from './numbers.ts'
+import type { Kind, Numbered, Shown } from './numbers.ts'
 
 /** Actions are operations, under the names that these clients know. */
 const commands: Readonly<Record<string, string>> = {
@@ -37,13 +37,13 @@ const types: Partial<Record<Kind, string>> = { own_image: 'image', snapshot: 'im
 type Target = readonly [kind: Kind, id: string]
 
 interface Action {
-  id: Ref
+  id: Shown
   command: string
   status: 'running' | 'success' | 'error'
   progress: number
   started: string
   finished: string | null
-  resources: { id: Ref; type: string }[]
+  resources: { id: Shown; type: string }[]
   error: { code: string; message: string } | null
 }
 

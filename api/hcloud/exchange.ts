@@ -5,7 +5,7 @@ import { MAX_LIMIT } from '../http/contract/paging.ts'
 import { actorOf, knownOf } from '../http/server/call.ts'
 import { missing } from './errors.ts'
 import type { Inquiry, Interior } from './interior.ts'
-import { type Kind, type Numbered, type Numbers, Ref } from './numbers.ts'
+import { type Kind, type Numbered, type Numbers, Ref, type Shown } from './numbers.ts'
 
 /** A number in a path or a query; others name nothing. */
 const NUMBER = /^[1-9]\d{0,14}$/
@@ -92,7 +92,9 @@ export class Exchange {
   }
 
   /** Names an object in the reply. */
-  ref(kind: Kind, id: string): Ref {
+  ref(kind: Kind, id: string): Shown {
+    const known = this.#numbers.peek(kind, id)
+    if (known !== undefined) return known
     const ref = new Ref(kind, id)
     this.#refs.push(ref)
     return ref
@@ -100,7 +102,7 @@ export class Exchange {
 
   /** Gives the objects that were named so far their numbers. */
   async settle(): Promise<void> {
-    await this.#numbers.settle(this.accountId, this.#refs)
+    if (this.#refs.length > 0) await this.#numbers.settle(this.accountId, this.#refs)
   }
 
   /** Finds what a number stands for. @throws ApiError not_found if it is of no such kind */

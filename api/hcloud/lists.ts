@@ -1,7 +1,7 @@
 import { isSelected, LABEL_SELECTOR } from '../database/labels.ts'
 import { unsupported, wrong } from './errors.ts'
 import type { Exchange } from './exchange.ts'
-import type { Ref } from './numbers.ts'
+import type { Shown } from './numbers.ts'
 
 const MOST_PER_PAGE = 50
 const PER_PAGE = 25
@@ -9,7 +9,7 @@ const SELECTOR = new RegExp(LABEL_SELECTOR)
 
 /** The fields that lists are filtered and sorted by. */
 export interface Listed {
-  id: Ref
+  id: Shown
   name: string | null
   created?: string
   labels?: Readonly<Record<string, string>>
@@ -76,11 +76,11 @@ export async function listed(x: Exchange, key: string, all: readonly Listed[]): 
   )
   await x.settle()
   const { field, isDescending } = sortOf(x)
-  const sortedBy = (item: Listed) => (field === 'id' ? item.id.number : (item[field] ?? ''))
+  const sortedBy = (item: Listed) => (field === 'id' ? Number(item.id) : (item[field] ?? ''))
   const sign = isDescending ? -1 : 1
   const sorted = wanted.sort((one, other) => {
     const [left, right] = [sortedBy(one), sortedBy(other)]
-    return left < right ? -sign : left > right ? sign : one.id.number - other.id.number
+    return left < right ? -sign : left > right ? sign : Number(one.id) - Number(other.id)
   })
   const page = pageOf(x)
   const from = (page.page - 1) * page.perPage

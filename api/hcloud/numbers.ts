@@ -40,7 +40,14 @@ export class Ref {
   toJSON(): number {
     return this.number
   }
+
+  valueOf(): number {
+    return this.number
+  }
 }
+
+/** An object in a reply: its number, if that is known already. */
+export type Shown = Ref | number
 
 /** A number with the object that it stands for. */
 export interface Numbered {
@@ -58,6 +65,11 @@ export class Numbers {
   constructor(db: Database, clock: Clock) {
     this.#db = db
     this.#clock = clock
+  }
+
+  /** The number of an object that was shown before, if it is remembered. */
+  peek(kind: Kind, id: string): number | undefined {
+    return this.#known.get(`${kind} ${id}`)
   }
 
   /** Sets the numbers of an account's objects, and of offers. */

@@ -1,7 +1,7 @@
 import type { Limits, Preset, Template, Zone } from '../catalog/schema.ts'
 import { missing } from './errors.ts'
 import type { Exchange } from './exchange.ts'
-import type { Ref } from './numbers.ts'
+import type { Shown } from './numbers.ts'
 
 const GB = 1e9
 
@@ -59,7 +59,7 @@ export class Offers {
 
   datacenter(slug: string) {
     const presets = this.catalogue.presets.get(slug) ?? []
-    const refs = (some: readonly Preset[]): Ref[] =>
+    const refs = (some: readonly Preset[]): Shown[] =>
       some.map(({ preset_id }) => this.#x.ref('server_type', preset_id))
     const supported = refs(presets)
     const available = refs(presets.filter(({ is_available }) => is_available))

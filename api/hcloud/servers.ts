@@ -41,11 +41,13 @@ interface Around {
   volumes: readonly Volume[]
 }
 
-async function around(x: Exchange, serverId?: string): Promise<Around> {
+/** Reads the objects around some servers. @param serverId the only server, if there is one */
+async function around(x: Exchange, servers: readonly Server[], serverId?: string): Promise<Around> {
   const query = serverId === undefined ? {} : { server_id: serverId }
+  const hasAddresses = servers.some(({ ipv4, ipv6 }) => ipv4 !== null || ipv6 !== null)
   const [offers, addresses, firewalls, volumes] = await Promise.all([
     offersOf(x),
-    x.all<Address>('listAddresses', query),
+    hasAddresses ? x.all<Address>('listAddresses', query) : [],
     x.all<Firewall>('listFirewalls', query),
     x.all<Volume>('listVolumes', query),
   ])
@@ -136,14 +138,15 @@ export async function readServer(x: Exchange, given: string | number = x.param('
 }
 
 export async function showServer(x: Exchange, server: Server) {
-  return { server: serverView(x, server, await around(x, server.server_id)) }
+  return { server: serverView(x, server, await around(x, [server], server.server_id)) }
 }
 
 /** Lists the servers of the project, whose number no quota of these clients bounds, page by page. */
 async function listServers(x: Exchange): Promise<object> {
   const project = { project_id: x.projectId }
   if (x.query.has('status')) {
-    const [all, near] = await Promise.all([x.all<Server>('listServers', project), around(x)])
+    const all = await x.all<Server>('listServers', project)
+    const near = await around(x, all)
     return listed(
       x,
       'servers',
@@ -161,10 +164,8 @@ async function listServers(x: Exchange): Promise<object> {
     ...(label === null ? {} : { label }),
     ...(name === null ? {} : { name }),
   }
-  const [{ items, total }, near] = await Promise.all([
-    x.v1<{ items: Server[]; total: number }>('listServers', { query }),
-    around(x),
-  ])
+  const { items, total } = await x.v1<{ items: Server[]; total: number }>('listServers', { query })
+  const near = await around(x, items)
   return { servers: items.map((server) => serverView(x, server, near)), meta: metaOf(page, total) }
 }
 

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { findAccount } from '../accounts/accounts.ts'
+import { findProject } from '../accounts/projects.ts'
 import { closedAccounts, heldAccounts } from '../accounts/status.ts'
 import { accountsInCredit, accountsOverdue } from '../billing/ledger.ts'
 import type { Queries } from '../database/database.ts'
@@ -152,6 +153,9 @@ export async function listServers(db: Queries, accountId: string, filter: Server
     .offset(page.offset)
     .execute()
   if (!isFiltered) return { items, total: await countServers(db, accountId) }
+  // A project's number of servers is kept in its row, too.
+  if (wanted.length === 1 && filter.project_id !== undefined && filter.label === undefined)
+    return { items, total: (await findProject(db, accountId, filter.project_id))?.server_count ?? 0 }
   const { total } = await matching
     .select((eb) => eb.fn.countAll<number>().as('total'))
     .executeTakeFirstOrThrow()

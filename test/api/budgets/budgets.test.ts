@@ -3,6 +3,7 @@
 import { expect, test } from 'vitest'
 import { testDatabase } from '../../harness/database.ts'
 import { walkAccount } from './account.ts'
+import { walkHcloud } from './hcloud.ts'
 import { Meter, routes } from './meter.ts'
 import { walkPayments } from './payments.ts'
 import { walkMembers, walkPeople } from './people.ts'
@@ -38,6 +39,7 @@ test('no route and no operation sends more statements than the table says', asyn
   await walkBackups(meter)
   await walkNetworks(meter)
   await walkPayments(meter)
+  await walkHcloud(meter)
   await walkBackground(meter)
   expect(routes.filter((route) => !meter.costs.has(route))).toEqual([])
   await expect(
