@@ -9,7 +9,9 @@ import { catalogWith } from '../harness/addresses.ts'
 import { meanwhile } from '../sdk/harness/client.ts'
 import { loggedIn } from './harness/berth.ts'
 
-const test = always.skipIf(spawnSync('hcloud', ['version']).error !== undefined)
+const isMissing = spawnSync('hcloud', ['version']).error !== undefined
+if (isMissing) console.error('*** SKIPPED: the hcloud command, which is not installed. ***')
+const test = always.skipIf(isMissing)
 
 /** Every command of its groups; those after an exclamation mark are refused, with the code behind the arrow. */
 const script = `

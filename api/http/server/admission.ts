@@ -128,8 +128,9 @@ async function findCaller(request: FastifyRequest, door: Door): Promise<Caller> 
  * A token of a project opens only the interface that it was created for, and nothing else does.
  * @throws ApiError invalid_token, missing_token
  */
-function requireEntrance({ actor, signedIn, operator }: Caller, { url }: FastifyRequest): void {
-  const isHcloud = url.startsWith(`${HCLOUD_PREFIX}/`)
+function requireEntrance({ actor, signedIn, operator }: Caller, { url, routeOptions }: FastifyRequest): void {
+  // The router's own spelling: a path can be written in several ways.
+  const isHcloud = (routeOptions.url ?? url).startsWith(`${HCLOUD_PREFIX}/`)
   if (isHcloud && (signedIn || operator)) throw new ApiError(httpProblems.missing_token, NEEDS_HCLOUD)
   if (!actor || isHcloud === (actor.projectId !== null)) return
   throw new CredentialRefused(

@@ -19,6 +19,9 @@ test('a token for these tools has 64 letters and digits, and opens nothing else'
   expect((await t.callAs(token)('GET', '/servers')).body.code).toBe('invalid_token')
   expect((await t.askAs(t.token)('GET', '/servers')).body.error.code).toBe('unauthorized')
   expect((await t.askAs(`${token.slice(0, 63)}-`)('GET', '/servers')).status).toBe(401)
+  const authorization = `Bearer ${t.token}`
+  const respelled = { url: '/hclou%64/v1/ssh_keys', headers: { authorization } }
+  expect((await t.app.http.inject(respelled)).statusCode).toBe(401)
   const reading = t.askAs(await hcloudToken(t, { scopes: ['read'] }))
   expect((await reading('GET', '/servers')).status).toBe(200)
   expect((await reading('POST', '/ssh_keys', { name: 'k', public_key: ed25519() })).body.error.code).toBe(
