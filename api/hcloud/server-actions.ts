@@ -1,4 +1,5 @@
 import { type Static, type TObject, Type } from 'typebox'
+import { ApiError } from '../http/contract/problem.ts'
 import type { Server } from '../servers/schema.ts'
 import type { Snapshot } from '../snapshots/schema.ts'
 import { actionOf, begun, done } from './actions.ts'
@@ -38,7 +39,11 @@ const power = {
 /** Replies once an operation that sets a password has ended, or after a while without it. */
 async function withPassword(x: Exchange, { server_id }: Server, operationId: string): Promise<object> {
   const params = { operation_id: operationId }
-  await x.v1('getAccountOperation', { params, query: { wait: PASSWORD_SECONDS } })
+  // The operation has begun, so a refusal to wait for it must not hide it.
+  const wait = x.v1('getAccountOperation', { params, query: { wait: PASSWORD_SECONDS } })
+  await wait.catch((error: unknown) => {
+    if (!(error instanceof ApiError) || error.type.status !== 429) throw error
+  })
   return { action: await actionOf(x, operationId), root_password: await passwordOf(x, server_id) }
 }
 

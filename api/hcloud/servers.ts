@@ -295,7 +295,6 @@ export const serverRoutes: HcloudRoute[] = [
     run: async (x) => {
       const { server_id } = await readServer(x)
       const operation = await x.begin('deleteServer', { params: { server_id } })
-      await x.end(x.param('id'))
       return { action: await actionOf(x, operation) }
     },
   }),
