@@ -76,7 +76,8 @@ export class Disks {
     const row = this.#server(spec.serverId)
     if (isThere || !row) return result
     const source = spec.image && 'snapshotId' in spec.image ? spec.image.snapshotId : null
-    if (row.deleted_at === null && source !== row.snapshot_id)
+    const isUnrestored = row.status === 'restoring' && source === null
+    if (row.deleted_at === null && (isUnrestored || source !== row.snapshot_id))
       this.#broken(`a disk is created from what was ordered: ${row.server_id} from ${source}`)
     const [from] = this.#auditor.rows<{ account_id: string }>(
       'SELECT account_id FROM snapshots WHERE snapshot_id = ?',

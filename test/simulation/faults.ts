@@ -51,6 +51,12 @@ export class Faults {
     return this.#aim !== null && this.#seen > this.#aim.at
   }
 
+  /** True if statements are slow or fail, and leases may not be renewed in time. */
+  get disturbsDatabase(): boolean {
+    const { database_away, lost_commit, slow_statement } = this.#rates
+    return this.isOn && database_away + lost_commit + slow_statement > 0
+  }
+
   happens(kind: FaultKind): boolean {
     if (this.#aim) {
       if (!this.isOn || this.#aim.kind !== kind) return false

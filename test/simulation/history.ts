@@ -22,6 +22,7 @@ import { type ActName, acts, type Customer, FIRST, HARMLESS, type Known } from '
 import { Actor, Scheduler } from './scheduler.ts'
 import { rule } from './seams.ts'
 import { type Blow, catalogOf, drawSetup, type Setup } from './setup.ts'
+import { Steps } from './steps.ts'
 import { TOUR_MS, tour } from './tour.ts'
 
 const START = Date.parse('2026-11-20T12:00:00Z')
@@ -131,6 +132,7 @@ class History {
   readonly #receivers: Receivers
   readonly #customers: Customer[] = []
   readonly #disks: Disks
+  readonly #steps: Steps
   readonly #office = new Actor('operator')
   readonly #violations: string[] = []
   readonly #sometimes = new Map<string, number>()
@@ -175,9 +177,11 @@ class History {
       isAlone: this.#setup.processes === 1,
       processes: [],
       onLog: (process, line) => this.#hear(process, line),
+      onStep: (process, doing) => this.#steps.see(process, doing),
     }
     this.#auditor = new Auditor(file, { now: scheduler.now, graceMs })
     this.#disks = new Disks(this.#simulator, this.#auditor, (what) => this.#broken(what))
+    this.#steps = new Steps(this.#installation, (what) => this.#broken(what))
     host.around = (name, given, effect) => this.#disks.around(name, given, effect)
     this.#world = {
       scheduler,
@@ -209,7 +213,7 @@ class History {
     } catch (error) {
       this.#broken(`the history could not go on: ${error instanceof Error ? error.stack : error}`)
     }
-    this.#note('digest', this.#auditor.fingerprint())
+    scheduler.note(`digest ${this.#auditor.fingerprint()}`)
     this.#countEnds()
     return {
       seed: this.#seed,
@@ -331,7 +335,7 @@ class History {
       client: client(`c${at}`, bearer(token.value)),
       reader: client(`r${at}`, bearer(reading.value)),
       members: members.map((member, place) => client(`c${at} (${roles[place]})`, member)),
-      ...{ accountId, known, others: known, template: '', preset: '', recent: 3 },
+      ...{ accountId, known, others: known, template: '', preset: '', recent: this.#setup.isTour ? 1 : 3 },
     }
   }
 
@@ -356,6 +360,7 @@ class History {
     this.#faults.reseed(this.#seed, 7, at)
     this.#faults.isOn = chance.is(0.85)
     scheduler.jump(chance.is(0.2) ? chance.between(1, 120_000) : chance.below((2 * MONTH_MS) / moments))
+    this.#steps.unsettle()
     await this.#revive()
     const count = this.#moves.length
     // Moves that meet on one server find more than those that pass each other by.
@@ -375,7 +380,6 @@ class History {
   async #tour(): Promise<void> {
     const { scheduler } = this
     const [customer, stranger] = [this.#customers[0], this.#customers.at(-1)] as [Customer, Customer] // at least two
-    for (const each of this.#customers) each.recent = 1
     for (const [place, what] of tour.entries()) {
       const name = `t.${place}`
       if (this.#violations.length > 0) return
@@ -385,15 +389,19 @@ class History {
       const carryOut = async () => {
         if (!(what in acts)) return this.#strike(name, what as Exclude<Blow, 'none'>, chance, customer) // it is no act
         const act = { what: what as ActName, customer, isHostile: false } // it is one of them
+        const by = (client = customer.client) =>
+          this.#carryOut(name, chance, { ...act, customer: { ...customer, client } })
         await this.#carryOut(name, chance, { ...act, customer: stranger, isHostile: true })
-        await this.#carryOut(name, chance, act)
+        await by(customer.members.at(-1))
+        await by(what === 'change_role' || what === 'remove_member' ? customer.members[0] : undefined)
       }
       if (what === 'day') scheduler.jump(25 * HOUR)
       else await scheduler.until(carryOut(), HOUR, what)
       for (let left = TOUR_MS; left === TOUR_MS || this.#auditor.isBusy; left -= 3_000) {
         if (left <= 0) return this.#broken(`every operation ends: ${what} did not`)
-        await scheduler.run(3_000)
+        await scheduler.run(this.#auditor.isBusy ? 3_000 : 12_000)
       }
+      for (const broken of await this.#disks.brokenAtRest()) this.#broken(`after ${what}: ${broken}`)
     }
   }
 
@@ -562,7 +570,7 @@ class History {
   #broken(what: string): void {
     if (this.#violations.includes(what)) return
     this.#violations.push(what)
-    this.#note('VIOLATION', what)
+    this.scheduler.note(`VIOLATION ${what}`)
   }
 
   #count(point: string): void {
@@ -588,9 +596,5 @@ class History {
   #tell(name: string, what: string): void {
     const at = new Date(this.scheduler.now()).toISOString().replace('T', ' ').slice(0, 19)
     this.#story.push(`${at} [${name}] ${what}`)
-  }
-
-  #note(kind: string, what: string): void {
-    this.scheduler.note(`${kind} ${what}`)
   }
 }

@@ -43,6 +43,10 @@ const always: Readonly<Record<string, string>> = {
     SELECT s.server_id AS what FROM servers s WHERE s.backing_up IS NOT NULL AND s.deleted_at IS NULL
       AND NOT EXISTS (SELECT 1 FROM operations o WHERE o.finished_at IS NULL AND o.type = 'backup'
         AND o.subject_id = s.server_id)`,
+  'a server that left rescue is not in it': `
+    SELECT s.server_id AS what FROM servers s JOIN operations o ON o.operation_id = s.rescue_id
+    JOIN operations u ON u.subject_id = s.server_id AND u.type = 'unrescue' AND u.status = 'succeeded'
+      AND u.rowid > o.rowid WHERE s.deleted_at IS NULL`,
   'a deleted server has nothing left to carry out, and holds nothing': `
     SELECT s.server_id AS what FROM servers s WHERE s.deleted_at IS NOT NULL AND (s.number IS NOT NULL
       OR s.ipv4 IS NOT NULL OR s.ssh_port IS NOT NULL

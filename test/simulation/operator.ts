@@ -27,7 +27,12 @@ export class Operator {
     duty: Duty,
     { customer, chance, wait }: { customer: Customer; chance: Chance; wait: (ms: number) => Promise<void> },
   ): Promise<Done[]> {
-    if (duty === 'credit') return [await this.#credit(customer, chance)]
+    if (duty === 'credit') {
+      const credit = entry(chance)
+      const first = await this.#credit(customer, credit, chance)
+      // People book a payment twice, and programs repeat a request with another key.
+      return chance.is(0.2) ? [first] : [first, await this.#credit(customer, credit, chance)]
+    }
     const [path, body] = orders[duty](customer, chance)
     const done = await this.#send(path, body, chance)
     // Most of what is held is released soon, or little would happen any more.
@@ -41,13 +46,11 @@ export class Operator {
     return { said: `the operator sends ${path}`, reply }
   }
 
-  async #credit({ accountId, client }: Customer, chance: Chance): Promise<Done> {
-    const body = {
-      amount: chance.pick(['100.00', '1000.00', '-50.00']),
-      type: chance.pick(['payment', 'correction']),
-      reason: 'simulated',
-      reference: `bank-${chance.below(6)}`,
-    }
+  async #credit(
+    { accountId, client }: Customer,
+    body: ReturnType<typeof entry>,
+    chance: Chance,
+  ): Promise<Done> {
     const reply = await this.#client.insist(chance, 'POST', `/operator/accounts/${accountId}/credit`, body)
     const told = { said: `the operator credits ${body.amount} to ${client.name}`, reply }
     if (!reply || ![200, 409].includes(reply.status)) return told
@@ -61,6 +64,13 @@ export class Operator {
     return { ...told, broken }
   }
 }
+
+const entry = (chance: Chance) => ({
+  amount: chance.pick(['100.00', '1000.00', '-50.00']),
+  type: chance.pick(['payment', 'correction']),
+  reason: 'simulated',
+  reference: `bank-${chance.below(6)}`,
+})
 
 const REASON = { reason: 'simulated' }
 

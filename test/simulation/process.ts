@@ -33,10 +33,13 @@ export interface Installation {
   processes: Process[]
   /** Receives each line of a process's log. */
   onLog: (process: string, line: string) => void
+  /** Sees each moment of each step. */
+  onStep: (process: Actor, doing: Doing) => void
 }
 
 /** A step of an operation, and how far it is. */
 export interface Doing {
+  operationId: string
   type: string
   step: string
   moment: 'before' | 'after' | 'saved'
@@ -122,7 +125,11 @@ export class Process {
       sshHost: '127.0.0.1',
       rateLimits: { reads: 1e9, writes: 1e9, anonymous: 1e9 },
       validateReplies: true,
-      observe: (moment, { subject_id, type }, step) => void doing.set(subject_id, { type, step, moment }),
+      observe: (moment, { operation_id: operationId, subject_id, type }, step) => {
+        const now = { operationId, type, step, moment }
+        doing.set(subject_id, now)
+        installation.onStep(actor, now)
+      },
       // Some installations write down each step, others only where they pause.
       saveEveryMs: installation.saveEveryMs,
       peers: members ?? alone(listeners),

@@ -44,7 +44,7 @@ interface Request {
 type Act = (request: Request) => Promise<Reply | null | undefined>
 
 const one = ({ customer: { known, recent }, chance }: Request, kind: Kind): string | undefined =>
-  chance.pick(chance.is(0.8) ? known[kind].slice(-recent) : known[kind])
+  chance.pick(kind !== 'members' && chance.is(0.8) ? known[kind].slice(-recent) : known[kind])
 
 /** Sends a request about one of the customer's resources, if there is one. */
 function about(
@@ -161,9 +161,14 @@ const ofCopy = (
   }
 }
 
+const ordering = creating('servers', '/servers', 'server_id', order)
+const deleting = removing('servers')
+
 /** Everything that customers do with /v1, by name. */
 export const acts = {
-  order: creating('servers', '/servers', 'server_id', order),
+  order: ordering,
+  /** Deletes what is still being created. */
+  give_up: async (request) => ((await ordering(request)) ? deleting(request) : null),
   quote: async (request) => {
     const { name: _name, labels: _labels, ...wanted } = { name: '', labels: {}, ...order(request) }
     return request.customer.client.send(request.chance, 'POST', '/pricing/quote', wanted)
@@ -192,7 +197,7 @@ export const acts = {
     (id) => `/servers/${id}/rebuild`,
     ({ customer }) => ({ template_id: customer.template }),
   ),
-  delete: removing('servers'),
+  delete: deleting,
   snapshot: creating('snapshots', '/snapshots', 'snapshot_id', (request) => {
     const server_id = one(request, 'servers')
     return server_id ? { server_id } : null
@@ -330,6 +335,7 @@ export const FIRST = ['order', 'order', 'order', 'volume', 'network', 'firewall'
 /** These create something of one's own, or read nothing of another's. */
 export const HARMLESS: readonly ActName[] = [
   'order',
+  'give_up',
   'quote',
   'reserve',
   'network',

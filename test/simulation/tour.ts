@@ -6,9 +6,9 @@ export const TOUR_MS = 20 * 60_000
 
 /**
  * The life of an installation in order: each act meets what it needs, and ends before the next one. `day` lets a day
- * pass, and `write` lets a guest write to its disk.
+ * pass; guests write to their disks, crash and shut down.
  */
-export const tour: readonly (ActName | Duty | 'day' | 'write')[] = [
+export const tour: readonly (ActName | Duty | 'day' | 'write' | 'crash' | 'shutdown')[] = [
   ...(['order', 'write', 'volume', 'attach_volume', 'grow_volume', 'network', 'attach'] as const),
   ...(['firewall', 'protect', 'change_rules', 'webhook', 'try_webhook', 'token', 'project'] as const),
   ...(['reserve', 'move_address', 'publish', 'describe', 'move_project', 'quote', 'read', 'show'] as const),
@@ -27,8 +27,11 @@ export const tour: readonly (ActName | Duty | 'day' | 'write')[] = [
   ...(['restore', 'write', 'rebuild', 'hold', 'operate', 'operate', 'operate', 'credit', 'credit'] as const),
   ...(['order', 'deplete', 'day', 'day', 'refill', 'start', 'detach_volume', 'attach_volume'] as const),
   ...(['detach', 'attach', 'unprotect', 'protect', 'unpublish', 'publish', 'pause_webhook'] as const),
-  ...(['change_role', 'remove_member', 'overstep', 'remove_backup', 'delete', 'day'] as const),
-  ...(['grow_volume', 'remove_volume', 'remove_image', 'remove_snapshot', 'release', 'revoke'] as const),
+  ...(['change_role', 'remove_member', 'remove_member', 'remove_member', 'overstep'] as const),
+  ...(['remove_backup', 'delete', 'day'] as const),
+  ...(['detach_volume', 'remove_volume', 'remove_image', 'remove_snapshot', 'release', 'revoke'] as const),
   ...(['remove_network', 'remove_firewall', 'remove_webhook', 'remove_project'] as const),
-  ...(['order', 'delete', 'order', 'day'] as const),
+  ...(['order', 'volume', 'attach_volume', 'network', 'attach', 'firewall', 'protect', 'delete'] as const),
+  ...(['give_up', 'give_up', 'order', 'volume', 'attach_volume'] as const),
+  ...(['detach_volume', 'crash', 'shutdown', 'start', 'deplete', 'day', 'day'] as const),
 ]

@@ -1,0 +1,39 @@
+import type { Doing, Installation } from './process.ts'
+import type { Actor } from './scheduler.ts'
+
+/** A lease has run out after this time, and a process that was dead is known to be. */
+const LEASES_MS = 60_000
+
+/** Sees the steps of all processes, and tells operations that two carry out at once. */
+export class Steps {
+  readonly #installation: Installation
+  readonly #broken: (what: string) => void
+  #unsettledUntil = 0
+
+  constructor(installation: Installation, broken: (what: string) => void) {
+    this.#installation = installation
+    this.#broken = broken
+  }
+
+  /** Lets leases that ran out while everything stood still be taken anew. */
+  unsettle(): void {
+    this.#unsettledUntil = this.#installation.scheduler.elapsed() + LEASES_MS
+  }
+
+  see(process: Actor, { moment, operationId, type }: Doing): void {
+    const { scheduler, faults, processes } = this.#installation
+    const elapsed = scheduler.elapsed()
+    if (moment !== 'before' || elapsed < this.#unsettledUntil || faults.disturbsDatabase) return
+    for (const { actor, doing } of processes) {
+      // One that stood still has lost its leases.
+      if (actor === process || actor.pausedUntil + LEASES_MS > elapsed) continue
+      const isDouble = [...doing.values()].some(
+        (other) => other.operationId === operationId && other.moment === 'before',
+      )
+      if (isDouble)
+        this.#broken(
+          `one process at a time carries out an operation: ${type} by ${actor.name} and ${process.name}`,
+        )
+    }
+  }
+}
