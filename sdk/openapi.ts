@@ -1074,8 +1074,8 @@ export interface NotSupportedProblem {
   request_id: string
   /** Stable code for programs */
   code: 'not_supported'
-  /** A feature of a zone: `public_ipv4` and `public_ipv6`, public addresses of servers; `published_ports`, ports of the host that lead to a server; `private_networks`, networks between servers; `firewalls`, rules for connections; `console`, a serial console; `snapshots`, copies of disks; `backups`, one of them every day; `images`, images of your own; `reset_password`, a new password for a running server; `rescue`, a rescue system beside the disk; `volumes`, disks that can be moved between servers */
-  feature: 'public_ipv4' | 'public_ipv6' | 'published_ports' | 'private_networks' | 'firewalls' | 'console' | 'snapshots' | 'backups' | 'images' | 'reset_password' | 'volumes' | 'rescue' | 'live_resize'
+  /** A feature of a zone: `public_ipv4` and `public_ipv6`, public addresses of servers; `published_ports`, ports of the host that lead to a server; `private_networks`, networks between servers; `firewalls`, rules for connections; `console`, a serial console; `snapshots`, copies of disks; `backups`, one of them every day; `images`, images of your own; `reset_password`, a new password for a running server; `rescue`, a rescue system beside the disk; `live_resize`, a disk that grows while the server runs; `screen`, the screen in a browser; `volumes`, disks that can be moved between servers */
+  feature: 'public_ipv4' | 'public_ipv6' | 'published_ports' | 'private_networks' | 'firewalls' | 'console' | 'snapshots' | 'backups' | 'images' | 'reset_password' | 'volumes' | 'rescue' | 'live_resize' | 'screen'
 }
 
 export interface OpenInvitation {
@@ -1731,8 +1731,8 @@ export interface Problem {
   } | undefined
   /** Zones that have a free address now */
   alternatives?: Array<string> | undefined
-  /** A feature of a zone: `public_ipv4` and `public_ipv6`, public addresses of servers; `published_ports`, ports of the host that lead to a server; `private_networks`, networks between servers; `firewalls`, rules for connections; `console`, a serial console; `snapshots`, copies of disks; `backups`, one of them every day; `images`, images of your own; `reset_password`, a new password for a running server; `rescue`, a rescue system beside the disk; `volumes`, disks that can be moved between servers */
-  feature?: 'public_ipv4' | 'public_ipv6' | 'published_ports' | 'private_networks' | 'firewalls' | 'console' | 'snapshots' | 'backups' | 'images' | 'reset_password' | 'volumes' | 'rescue' | 'live_resize' | undefined
+  /** A feature of a zone: `public_ipv4` and `public_ipv6`, public addresses of servers; `published_ports`, ports of the host that lead to a server; `private_networks`, networks between servers; `firewalls`, rules for connections; `console`, a serial console; `snapshots`, copies of disks; `backups`, one of them every day; `images`, images of your own; `reset_password`, a new password for a running server; `rescue`, a rescue system beside the disk; `live_resize`, a disk that grows while the server runs; `screen`, the screen in a browser; `volumes`, disks that can be moved between servers */
+  feature?: 'public_ipv4' | 'public_ipv6' | 'published_ports' | 'private_networks' | 'firewalls' | 'console' | 'snapshots' | 'backups' | 'images' | 'reset_password' | 'volumes' | 'rescue' | 'live_resize' | 'screen' | undefined
   /** Bytes that have arrived */
   uploaded_bytes?: number | undefined
 }
@@ -3368,7 +3368,7 @@ export interface Zone {
   /** Kind of its servers: a `container` shares the kernel of its host, a `virtual_machine` has its own */
   server_type: 'virtual_machine' | 'container'
   /** Features of its servers; using any other returns 409 `not_supported` */
-  features: Array<'public_ipv4' | 'public_ipv6' | 'published_ports' | 'private_networks' | 'firewalls' | 'console' | 'snapshots' | 'backups' | 'images' | 'reset_password' | 'volumes' | 'rescue' | 'live_resize'>
+  features: Array<'public_ipv4' | 'public_ipv6' | 'published_ports' | 'private_networks' | 'firewalls' | 'console' | 'snapshots' | 'backups' | 'images' | 'reset_password' | 'volumes' | 'rescue' | 'live_resize' | 'screen'>
   /** Price of a GB of a volume per month of 730 hours; null if the zone has no volumes */
   volume_gb_month_rub: string | null
   /** Whether a server can be created here now */
@@ -4232,6 +4232,14 @@ export interface Routes {
   }
   /** Open the serial console of a server */
   'POST /servers/{server_id}/console': {
+    path: {
+      /** Id of the server, a UUID */
+      server_id: string
+    }
+    reply: ConsoleTicket
+  }
+  /** Open the screen of a server */
+  'POST /servers/{server_id}/screen': {
     path: {
       /** Id of the server, a UUID */
       server_id: string
