@@ -47,7 +47,7 @@ export interface Mailer {
 /** The time after which a silent server counts as unreachable. */
 const TIMEOUT_MS = 20_000
 
-/** What is opened with the first mail: nodemailer takes 7 MB, and many processes never send one. */
+/** A transport that opens with the first mail: nodemailer takes 7 MB, and many processes send none. */
 function atFirstMail<T extends { close(): void }>(open: (nodemailer: typeof import('nodemailer')) => T) {
   let opened: Promise<T> | null = null
   return {
