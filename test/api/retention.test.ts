@@ -108,7 +108,7 @@ test('an account keeps so many revoked tokens, operations, events and entries of
     t,
     'tokens',
     kept.revokedTokens + 700,
-    `ID, ACCOUNT, 'x', ID, 'read', NULL, ${now} + i, NULL, 0, NULL, '[]', NULL`,
+    `ID, ACCOUNT, 'x', ID, 'read', NULL, ${now} + i, NULL, 0, NULL, '[]', NULL, NULL`,
   )
   await fill(
     t,

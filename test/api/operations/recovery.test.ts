@@ -4,6 +4,7 @@ import { Idempotency } from '../../../api/http/server/idempotency.ts'
 import { Secrets } from '../../../api/secrets.ts'
 import { catalogWith } from '../../harness/addresses.ts'
 import { type Reply, type TestApp, testApp } from '../../harness/app.ts'
+import { playedProviders } from '../../harness/payment-providers.ts'
 import { ed25519 } from '../harness/keys.ts'
 import { make, order } from '../harness/ordering.ts'
 
@@ -184,16 +185,34 @@ test('a repeated create whose object is gone is a 404 of that object, and create
   }
 })
 
+/** An image whose file is there, and not yet imported. */
+async function uploadedImage(t: TestApp): Promise<string> {
+  const disk = Buffer.alloc(512)
+  disk.writeUInt16BE(0x55aa, 510)
+  const file = { name: 'own', upload: true, content_bytes: disk.length, zone_slug: 'local-1' }
+  const { image_id } = (await t.call('POST', '/images', file)).body
+  const headers = {
+    authorization: `Bearer ${t.token}`,
+    'content-type': 'application/octet-stream',
+    'upload-offset': '0',
+  }
+  const url = `/v1/images/${image_id}/content`
+  expect((await t.app.http.inject({ method: 'PATCH', url, headers, payload: disk })).statusCode).toBe(200)
+  return image_id
+}
+
 /** Actions on a server that need no body. */
 const bodiless = (...actions: string[]) =>
   Object.fromEntries(actions.map((action) => [`/servers/{server_id}/${action}`, {}]))
 
 test('every POST that makes something notes what it made', async () => {
-  const t = await testApp({ catalog: catalogWith('public_ipv6: 2001:db8::/48') })
+  const { urls } = await playedProviders()
+  const t = await testApp({ catalog: catalogWith('public_ipv6: 2001:db8::/48'), ...urls })
   const id = await make(t, { start_on_create: false })
   const bodies: Record<string, unknown> = {
     '/servers': await order(t.call),
     '/account/projects': { name: 'a' },
+    '/account/payments': { amount_rub: '500.00' },
     '/account/ssh_keys': { name: 'a', public_key: ed25519() },
     '/account/tokens': { name: 'a', scopes: ['read'] },
     '/account/invitations': { email: 'bob@example.com', role: 'viewer' },
@@ -204,8 +223,10 @@ test('every POST that makes something notes what it made', async () => {
     '/snapshots': { server_id: id },
     '/servers/{server_id}/restore': {},
     '/images': { name: 'a' },
+    '/images/{image_id}/import': {},
     '/backups/{backup_id}/snapshot': {},
     '/servers/{server_id}/console': {},
+    '/servers/{server_id}/screen': {},
     '/servers/{server_id}/stop': {},
     '/servers/{server_id}/ports': { protocol: 'tcp', port: 80 },
     '/addresses': { zone_slug: 'local-1', family: 'ipv6' },
@@ -219,7 +240,7 @@ test('every POST that makes something notes what it made', async () => {
     '/webhooks/{webhook_id}/test': {},
     '/webhooks/{webhook_id}/rotate-secret': {},
   }
-  const ids: Record<string, string> = { server_id: id }
+  const ids: Record<string, string> = { server_id: id, image_id: await uploadedImage(t) }
   const { paths } = (await t.call('GET', '/openapi.json')).body
   // Those of people have no account that a key could belong to.
   const takesKey = ({ security }: { security: object[] }) => security.some((way) => 'token' in way)

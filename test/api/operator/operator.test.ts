@@ -37,6 +37,7 @@ const BODIES: Record<string, object> = {
   debit: { ...credit, reference: 'back-17' },
   limits: { ...reason, limits: { servers: 3 } },
   login: {},
+  refund: { ...reason, amount_rub: '1.00' },
   tokens: { name: 'shop', scopes: ['read'] },
 }
 
@@ -47,7 +48,7 @@ async function routesOf(t: TestApp, accountId: string, serverId: string) {
     if (!path.startsWith('/operator/')) return []
     const body = BODIES[path.split('/').at(-1) ?? ''] ?? reason
     return Object.keys(methods).map((method): Parameters<Call> => {
-      const filled = path.replace('{account_id}', accountId).replace('{server_id}', serverId)
+      const filled = path.replace('{account_id}', accountId).replace(/\{(server|payment)_id\}/, serverId)
       if (method === 'post') return ['POST', filled, body]
       return [method === 'get' ? 'GET' : 'PATCH', filled]
     })
@@ -57,7 +58,7 @@ async function routesOf(t: TestApp, accountId: string, serverId: string) {
 test('only a person with the operator’s role and two-factor authentication gets in, as long as they have both', async () => {
   const { t, olga } = await withOperator()
   const routes = await routesOf(t, t.accountId, NOBODY)
-  expect(routes.length).toBe(27)
+  expect(routes.length).toBe(30)
   const owner = await signUp(t, 'ann@example.com')
   await turnOnTwoFactor(t, owner.call)
   const refused = async (call: Call) =>
