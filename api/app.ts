@@ -17,10 +17,10 @@ import { roleNow } from './people/membership/members.ts'
 import { personOf } from './people/person/people.ts'
 import { noPeers } from './processes/peers.ts'
 import { Retention } from './retention.ts'
-import type { BackupSchedule } from './servers/backups/schedule.ts'
 import type { Connectivity } from './servers/lifecycle/connectivity.ts'
 import type { Reconciler } from './servers/lifecycle/reconcile.ts'
 import type { Servers } from './servers/servers.ts'
+import { Offsite } from './snapshots/offsite.ts'
 import type { WebhookWorker } from './webhooks/worker.ts'
 import { charging } from './wiring/billing.ts'
 import { pushing } from './wiring/events.ts'
@@ -34,7 +34,8 @@ export interface App extends Pick<ReturnType<typeof charging>, 'billing' | 'paym
   engine: Engine
   connectivity: Connectivity
   reconciler: Reconciler
-  backups: BackupSchedule
+  backups: ReturnType<typeof renting>['backups']
+  offsite: Offsite
   sampler: Sampler
   events: EventWorker
   webhooks: WebhookWorker
@@ -52,7 +53,8 @@ export interface App extends Pick<ReturnType<typeof charging>, 'billing' | 'paym
 export async function buildApp(given: AppOptions): Promise<App> {
   const { peers: others = noPeers(), recent = (read) => read(given.db) } = given
   const { disk = new FullDisk(given.clock) } = given
-  const options: Wired = { ...given, peers: others, recent, disk }
+  const offsite = new Offsite({ ...given, peers: others, vault: given.vault ?? null })
+  const options: Wired = { ...given, peers: others, recent, disk, offsite }
   const { db, clock, drivers, catalog, peers } = options
   const turns = new Turns()
   await openPools(db, drivers.pools)
@@ -81,22 +83,14 @@ export async function buildApp(given: AppOptions): Promise<App> {
   })
   const departure = new Departure(http)
   return {
-    http,
-    ...rented,
-    billing,
-    payments,
-    events,
-    webhooks,
-    retention,
-    consoles,
-    mails,
-    security,
-    capacity,
+    ...{ http, ...rented, offsite, billing, payments },
+    ...{ events, webhooks, retention, consoles, mails, security, capacity },
     close: async (lingerMs = 0) => {
       departure.begin()
       // The engine is stopped first. Long polls and consoles end with it, so that the listener need not wait for them.
       const telling = [events, webhooks, consoles, mails]
-      const workers = [engine, reconciler, backups, billing, payments, sampler, retention, ...telling]
+      const watching = [engine, reconciler, backups, offsite, sampler]
+      const workers = [...watching, billing, payments, retention, ...telling]
       await Promise.all(workers.map((worker) => worker.stop()))
       await departure.end(lingerMs)
       await connectivity.settled()

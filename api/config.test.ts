@@ -121,3 +121,27 @@ test.each([
   expect(read).toThrow(ConfigError)
   expect(read).toThrow(`${settings[name].env} (${settings[name].flag}) is "${value}": it must be`)
 })
+
+test('the place off site is a folder or a bucket, and a mistake in its URL is refused without its secret', () => {
+  const place = (offsite: string) => readConfig({}, { offsite }).offsite
+  expect(readConfig({}).offsite).toBeNull()
+  expect(place('/mnt/offsite/')).toBe('/mnt/offsite')
+  expect(place('s3://AK:a%2Fb@s3.example.com/bucket/berth/?region=eu-1')).toEqual({
+    url: 'https://s3.example.com/bucket/berth',
+    ...{ region: 'eu-1', accessKeyId: 'AK', secretAccessKey: 'a/b' },
+  })
+  expect(place('s3+http://AK:b@127.0.0.1:9000/bucket')).toMatchObject({
+    url: 'http://127.0.0.1:9000/bucket',
+    region: 'us-east-1',
+  })
+  for (const wrong of [
+    'offsite',
+    's3://bucket/path',
+    's3://AK:hush@host',
+    'https://AK:hush@host/bucket',
+    's3://AK:%@h/b',
+  ])
+    expect(() => place(wrong)).toThrow(
+      expect.not.objectContaining({ message: expect.stringContaining('hush') }),
+    )
+})

@@ -13,6 +13,15 @@ export interface ProviderSettings {
   readonly clientSecret: string | null
 }
 
+/** A bucket of an S3 server, as a setting names it. */
+export interface Bucket {
+  /** The server's URL with the bucket and a prefix in its path, without a slash at the end. */
+  url: string
+  region: string
+  accessKeyId: string
+  secretAccessKey: string
+}
+
 /** The tax codes of YooKassa for receipts by the law 54-FZ. */
 export interface Receipt {
   readonly vatCode: number
@@ -60,6 +69,8 @@ export interface Config {
   readonly signUp: 'open' | 'invitation' | 'closed'
   /** The OpenID Connect provider that people can sign in with; null: none. */
   readonly oidc: ProviderSettings | null
+  /** A folder, or a bucket; null: nothing is copied off site. */
+  readonly offsite: string | Bucket | null
   /** The API of YooKassa, with the shop's id and key; null: none. */
   readonly yookassa: URL | null
   /** The codes for receipts by the law 54-FZ; null: no receipts are sent. */
@@ -125,6 +136,7 @@ export function readConfig(env: NodeJS.ProcessEnv, flags: Partial<Record<Setting
     mailFrom: readMailFrom(given('mailFrom') ?? `berth@${given('publicName') ?? 'localhost'}`),
     signUp: oneOf('signUp', raw('signUp'), ['open', 'invitation', 'closed'] as const),
     oidc: readProvider(given('oidcIssuer'), given('oidcClientId'), given('oidcClientSecret')),
+    offsite: readOffsite(given('offsite')),
     yookassa: readApi('yookassa', given('yookassa')),
     receipt: readReceipt(given('receipt')),
     stripe: readApi('stripe', given('stripe')),
@@ -243,6 +255,27 @@ function readSmtp(value: string | null): URL | null {
   const isServer = url && /^smtps?:$/.test(url.protocol) && url.hostname !== '' && /^\/?$/.test(url.pathname)
   if (isServer) return url
   return refuse('smtp', '…', 'it must be a URL such as smtp://user:password@mail.example.com:587.')
+}
+
+/** The error omits the URL, which contains a secret. */
+function readOffsite(value: string | null): Config['offsite'] {
+  if (value === null || value.startsWith('/')) return value && path.resolve(value)
+  const url = /^s3(\+http)?:\/\//.test(value) ? URL.parse(value) : null
+  const { protocol = '', host = '', username = '', password = '' } = url ?? {}
+  const place = url?.pathname.replace(/\/+$/, '') ?? ''
+  const isEncoded = !/%(?![0-9a-f]{2})/i.test(username + password)
+  if (host === '' || username === '' || password === '' || !isEncoded || !/^(\/[\w.-]+)+$/.test(place))
+    return refuse(
+      'offsite',
+      '…',
+      'it must be a folder such as /mnt/offsite, or s3://key:secret@s3.example.com/bucket?region=eu-1, the key and the secret with % and two digits for other signs than letters and digits.',
+    )
+  return {
+    url: `${protocol === 's3:' ? 'https' : 'http'}://${host}${place}`,
+    region: url?.searchParams.get('region') ?? 'us-east-1',
+    accessKeyId: decodeURIComponent(username),
+    secretAccessKey: decodeURIComponent(password),
+  }
 }
 
 function readMailFrom(value: string): string {

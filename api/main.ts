@@ -8,6 +8,7 @@ import { addressCommands } from './commands/address.ts'
 import { backupCommand } from './commands/backup.ts'
 import { catalogCommands } from './commands/catalog.ts'
 import { logCommand } from './commands/command-log.ts'
+import { diskCommands } from './commands/disk.ts'
 import { exportCommand, importCommand } from './commands/move.ts'
 import { imageCommands, migrateCommand } from './commands/operator.ts'
 import { operatorCommands } from './commands/operator-token.ts'
@@ -109,6 +110,7 @@ program.addCommand(tokenCommands(config))
 program.addCommand(operatorCommands(config))
 program.addCommand(imageCommands(config))
 program.addCommand(catalogCommands(config))
+program.addCommand(diskCommands(config))
 program.addCommand(upgradeNotesCommand())
 
 /** Commands that were created elsewhere take over this program's error handling. */

@@ -133,6 +133,12 @@ export const settings = {
     fallback: 'berth@ the public name',
     help: 'sender address of mails',
   },
+  offsite: {
+    env: 'BERTH_OFFSITE',
+    flag: '--offsite',
+    fallback: 'none',
+    help: 'place for encrypted copies of backups, snapshots and images: /folder, or s3://key:secret@host/bucket?region=…',
+  },
   signUp: {
     env: 'BERTH_SIGN_UP',
     flag: '--sign-up',

@@ -15,6 +15,8 @@ import type { OperationEnd } from './operations/engine.ts'
 import { activeOperations, queueDepth } from './operations/operations.ts'
 import manifest from './package.json' with { type: 'json' }
 import type { Servers } from './servers/servers.ts'
+import type { Offsite } from './snapshots/offsite.ts'
+import { countOffsite } from './snapshots/offsite-rows.ts'
 import { countCopies } from './snapshots/verification.ts'
 import { deliveryBacklog } from './webhooks/deliveries.ts'
 import { countVerifications } from './webhooks/queries.ts'
@@ -33,6 +35,7 @@ export interface TelemetrySources {
   /** The data folder; the free space of its file system is reported. */
   dataDir: string
   webhooks: Pick<WebhookWorker, 'waiting'>
+  offsite: Pick<Offsite, 'place'>
   /** The time of the last backup; null: unknown, and -Infinity: there has never been one. */
   backedUpAt: () => Promise<number | null>
   /** True if the catalogue file is invalid, so that an earlier one is in force. */
@@ -195,7 +198,8 @@ export class Telemetry {
   }
 
   /** Queues: their lengths, and the age of their oldest entries. */
-  #watchQueues({ db, clock, webhooks }: TelemetrySources): void {
+  #watchQueues(sources: TelemetrySources): void {
+    const { db, clock, webhooks } = sources
     const age = (at: number | null) => (at === null ? 0 : Math.max(0, clock.now() - at) / 1000)
     const queued = 'Operations that are due and queued'
     this.#gauge('berth_operations_queued', queued, [], async (set) => set(await queueDepth(db, clock.now())))
@@ -224,6 +228,16 @@ export class Telemetry {
       'Snapshots and backups: verified, new, overdue (not verified a day after it was due), damaged'
     this.#gauge('berth_copies', copies, ['kind', 'state'], async (set) => {
       for (const { kind, state, total } of await countCopies(db, clock.now())) set(total, { kind, state })
+    })
+    const offsite =
+      'Snapshots, images and backups by their state off site: stored, waiting to be copied, removing'
+    this.#gauge('berth_offsite_copies', offsite, ['state'], async (set) => {
+      for (const { state, total } of await countOffsite(db)) set(total, { state })
+    })
+    const unsent = 'Age of the oldest snapshot, image or backup that is not off site; 0 if no place is set'
+    this.#gauge('berth_offsite_oldest_seconds', unsent, [], async (set) => {
+      const waiting = (await countOffsite(db)).find(({ state }) => state === 'waiting')
+      set(sources.offsite.place === null ? 0 : age(waiting?.oldest_created_at ?? null))
     })
     const throttled = 'Webhooks that wait for their turn, because much is sent to the same destination'
     this.#ownGauge('berth_webhooks_throttled', throttled, [], async (set) => set(webhooks.waiting))

@@ -1078,6 +1078,36 @@ export interface NotSupportedProblem {
   feature: 'public_ipv4' | 'public_ipv6' | 'published_ports' | 'private_networks' | 'firewalls' | 'console' | 'snapshots' | 'backups' | 'images' | 'reset_password' | 'volumes' | 'rescue' | 'live_resize' | 'screen'
 }
 
+export interface OffsiteState {
+  /** The bucket or folder that is set; null if none is, and nothing is copied */
+  place: string | null
+  /** Snapshots, images and backups that are whole off site */
+  stored: {
+    /** How many */
+    total: number
+    /** Their size in bytes */
+    bytes: number
+  }
+  /** Those that are not yet */
+  waiting: {
+    /** How many */
+    total: number
+    /** Their size in bytes */
+    bytes: number
+  }
+  /** Deleted ones of which something is still there */
+  removing: {
+    /** How many */
+    total: number
+    /** Their size in bytes */
+    bytes: number
+  }
+  /** When the oldest of `waiting` was begun; null if none waits */
+  waiting_since: string | null
+  /** Why one of them could not be copied or removed; it is tried again. Null if there is none */
+  fault: string | null
+}
+
 export interface OpenInvitation {
   /** Name of the account */
   account_name: string
@@ -4922,6 +4952,10 @@ export interface Routes {
   /** List the images of the templates, with their progress */
   'GET /operator/images': {
     reply: Array<OperatedImage>
+  }
+  /** Show how many snapshots, images and backups are copied off site */
+  'GET /operator/offsite': {
+    reply: OffsiteState
   }
   /** List the operations of all accounts that are in progress or failed */
   'GET /operator/operations': {

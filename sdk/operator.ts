@@ -96,6 +96,8 @@ export const operator = (call: Call) => ({
   /** Lists each zone's capacity, and how much of it is sold. */
   capacity: (options?: CallOptions) => call('GET /operator/capacity', {}, options),
   images: (options?: CallOptions) => call('GET /operator/images', {}, options),
+  /** Counts the copies off site of snapshots, images and backups. */
+  offsite: (options?: CallOptions) => call('GET /operator/offsite', {}, options),
   /** One page of the operations of all accounts that are in progress, or have failed. */
   operations: (query: Query<'GET /operator/operations'> = {}, options?: CallOptions) =>
     call('GET /operator/operations', { query }, options),

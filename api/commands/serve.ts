@@ -22,6 +22,7 @@ import { catalogPlace, placeCatalog } from './catalog.ts'
 import { type Compute, chosenModule, heldDrivers, isAlone, openCompute, requireRole } from './compute.ts'
 import { openDemo } from './demo.ts'
 import { lastBackup, lockDataDir, openDatabase, openMailer, openSecrets } from './installation.ts'
+import { openVault } from './offsite.ts'
 import { publicHost, publicUrl } from './public-name.ts'
 import { recordSite } from './site.ts'
 import { findWalls, refuseUnsafeFirstStart, requireWalls } from './walls.ts'
@@ -72,6 +73,7 @@ export async function serve(
     ...{ db, clock, drivers: compute.drivers, catalog, secrets, log, telemetry, disk, pages },
     securityLog: notices ?? undefined,
     mailer: openMailer(config),
+    vault: await openVault(config, db, secrets),
     siteUrl: site,
     ...partOf(config, others, replica),
     ...{ sshHost: publicHost(config), publicUrl: publicUrl(config) },
@@ -184,6 +186,7 @@ async function startWorkers(app: App, config: Config, members: Members | null): 
   await app.engine.start({ isAlone })
   app.reconciler.start()
   app.backups.start()
+  app.offsite.start()
   app.sampler.start()
   app.billing.start()
   app.payments.start()

@@ -61,6 +61,7 @@ import * as eventOrder from './migrations/0051-event-order.ts'
 import * as payments from './migrations/0052-payments.ts'
 import * as hcloud from './migrations/0053-hcloud.ts'
 import * as screens from './migrations/0054-screens.ts'
+import * as offsite from './migrations/0055-offsite.ts'
 import { PostgresConnection, Unchanged, Unreachable } from './postgres-connection.ts'
 import type { Schema } from './schema.ts'
 
@@ -127,6 +128,7 @@ export const migrations: Record<string, Migration> = {
   '0052-payments': payments,
   '0053-hcloud': hcloud,
   '0054-screens': screens,
+  '0055-offsite': offsite,
 }
 
 /**

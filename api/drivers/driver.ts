@@ -6,7 +6,7 @@
 
 import type { Console } from './console.ts'
 import type { ImageSpec, ImageState } from './images.ts'
-import type { SnapshotDriver, SnapshotSpec } from './snapshots.ts'
+import type { SnapshotDriver, SnapshotFiles, SnapshotSpec } from './snapshots.ts'
 import type { VolumeDriver } from './volumes.ts'
 
 export const cpuTypes = ['amd', 'intel'] as const
@@ -360,6 +360,14 @@ export abstract class WithoutDevices implements VolumeDriver, Pick<Driver, 'grow
   async detachVolume(): Promise<void> {}
   async removeVolume(): Promise<void> {}
   listVolumes = async (): Promise<Map<string, string | null>> => new Map()
+}
+
+/** The files of a driver without snapshots. */
+export function noSnapshotFiles(code: DriverErrorCode, message: string): SnapshotFiles {
+  const refuse = async (): Promise<never> => {
+    throw new DriverError(code, message)
+  }
+  return { list: refuse, read: refuse, write: refuse, accept: refuse }
 }
 
 const refuse = async (): Promise<never> => {

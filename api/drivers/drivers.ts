@@ -1,4 +1,5 @@
-import { type Driver, DriverError } from './driver.ts'
+import { type Driver, DriverError, noSnapshotFiles } from './driver.ts'
+import type { SnapshotFiles } from './snapshots.ts'
 
 interface Zoned {
   driver?: string | undefined
@@ -55,10 +56,12 @@ export class Drivers {
 /** Stands in for a driver that cannot work here, so that the others work beside it. */
 export class ClosedDriver implements Driver {
   readonly #why: string
+  readonly snapshotFiles: SnapshotFiles
 
   /** @param why a sentence for operators */
   constructor(why: string) {
     this.#why = why
+    this.snapshotFiles = noSnapshotFiles('unavailable', why)
   }
 
   readonly #refuse = async (): Promise<never> => {

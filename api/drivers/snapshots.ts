@@ -36,8 +36,40 @@ export type VerifyState = { state: 'reading' } | { state: 'intact' } | { state: 
 /** `message` of an unusable image is for its customer. */
 export type ImportState = SnapshotState | { state: 'failed'; code: 'unusable'; message: string }
 
+/** A file of a snapshot. Together, a snapshot's files are all that a driver needs to have it again. */
+export interface SnapshotFile {
+  name: string
+  bytes: number
+  sha256: string
+}
+
+/** The files of a driver's snapshots, which are copied to another place and back. */
+export interface SnapshotFiles {
+  /** @returns the files of a ready snapshot, always in the same order; null: there is none. @throws DriverError unsupported */
+  list(snapshotId: string): Promise<SnapshotFile[] | null>
+
+  /** Reads bytes of a file. @throws DriverError not_found, unavailable, unsupported */
+  read(snapshotId: string, part: { name: string; at: number; length: number }): Promise<Uint8Array>
+
+  /**
+   * Writes bytes of a file of a snapshot that is brought back, each file from its beginning to its end. A file that
+   * begins anew loses what it had. Until `accept`, nothing of it is listed.
+   * @throws DriverError disk_full, unavailable, unsupported
+   */
+  write(snapshotId: string, part: { name: string; at: number; bytes: Uint8Array }): Promise<void>
+
+  /**
+   * Makes a snapshot ready whose files were written, if each is as given. One that is ready already stays.
+   * @returns what is wrong, for operators, after which nothing is left of it; null: nothing
+   * @throws DriverError unavailable, unsupported
+   */
+  accept(snapshotId: string, files: readonly SnapshotFile[]): Promise<string | null>
+}
+
 /** A driver's snapshots and customers' images. It knows each by its id alone. */
 export interface SnapshotDriver {
+  readonly snapshotFiles: SnapshotFiles
+
   /**
    * Begins or continues to copy the disk of a machine, running or off, and returns the state immediately; call again
    * until `ready` or `failed`. The copy shows one moment of the disk. It continues if the machine turns off meanwhile.

@@ -6,8 +6,10 @@ import { type Route, route } from '../http/contract/route.ts'
 import { operationsOfAll } from '../operations/operations.ts'
 import type { OperationSchemas } from '../operations/schema.ts'
 import { operationView } from '../operations/view.ts'
+import type { Offsite } from '../snapshots/offsite.ts'
 import { type OperatorAccountOptions, operatorAccountRoutes } from './account-routes.ts'
 import { imagesByPool, roomByZone } from './hosts.ts'
+import { offsiteRoute } from './offsite.ts'
 import { type OperatorPaymentOptions, operatorPaymentRoutes } from './payment-routes.ts'
 import { OperatedImage, OperatedOperationQuery, operatedOperation, ZoneRoom } from './schema.ts'
 import { type OperatorServerOptions, operatorServerRoutes } from './server-routes.ts'
@@ -20,6 +22,7 @@ export interface OperatorOptions
     OperatorPaymentOptions {
   catalog: Catalog
   drivers: Drivers
+  offsite: Offsite
   operationSchemas: OperationSchemas
 }
 
@@ -30,6 +33,7 @@ export function operatorRoutes(options: OperatorOptions): Route[] {
     ...operatorServerRoutes(options),
     ...operatorPaymentRoutes(options),
     ...hostRoutes(options),
+    offsiteRoute(options),
     operationsRoute(options),
   ]
 }

@@ -85,7 +85,7 @@ export type ServerOperation = keyof ServerOperations
 
 const MINUTE = 60_000
 
-/** The first step of each operation, and its deadline, which allows for a download or a full start queue. */
+/** The first step of each operation, and its deadline, which allows for a download, a full start queue, or a copy that lies off site. */
 export const plans: {
   readonly [Type in ServerOperation]: { deadlineMs: number; first(data: ServerOperations[Type]): string }
 } = {
@@ -96,7 +96,7 @@ export const plans: {
   resize: { first: ({ isLive }) => (isLive ? 'grow' : 'define'), deadlineMs: 10 * MINUTE },
   rebuild: { first: () => 'prepare', deadlineMs: 90 * MINUTE },
   reset_password: { first: () => 'set', deadlineMs: 5 * MINUTE },
-  restore: { first: () => 'prepare', deadlineMs: 90 * MINUTE },
+  restore: { first: () => 'prepare', deadlineMs: 12 * 60 * MINUTE },
   rescue: { first: () => 'prepare', deadlineMs: 90 * MINUTE },
   unrescue: { first: () => 'shutdown', deadlineMs: 60 * MINUTE },
   snapshot: { first: () => 'copy', deadlineMs: 12 * 60 * MINUTE },

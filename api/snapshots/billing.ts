@@ -74,6 +74,7 @@ export async function forgetSnapshots(db: Queries, before: number, limit: number
     .select('snapshot_id')
     .where('deleted_at', '<', before)
     .where('discarded', '=', 1)
+    .where('offsite_place', 'is', null)
     .where('charged.item_id', 'is', null)
     .limit(limit)
   return deleteFound(db, 'snapshots', 'snapshot_id', old)

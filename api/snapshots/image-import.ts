@@ -10,6 +10,7 @@ import { again, done, fail, next, type Runner, runner, type Step } from '../oper
 import { DownloadError, type DownloadOptions, fetchPart } from './download.ts'
 import { announceFile } from './image-files.ts'
 import type { ImportData } from './images.ts'
+import type { Offsite } from './offsite.ts'
 import { finishSnapshot } from './snapshots.ts'
 import type { SnapshotTable } from './tables.ts'
 
@@ -20,6 +21,7 @@ export interface ImportOptions {
   drivers: Drivers
   downloads: DownloadOptions
   log: Logger
+  offsite: Offsite
 }
 
 const ASK_MS = 1_000
@@ -98,7 +100,16 @@ function sourceOf({ snapshot_id, sha256 = null, total }: ImportData, row: Snapsh
   return { owner: row.account_id, bytes: total ?? Number(row.content_bytes), sha256 }
 }
 
-function importStep({ drivers, log }: ImportOptions): ImportStep {
+/** Brings a snapshot back that its host has lost. */
+async function bringSource(offsite: Offsite, snapshotId: string) {
+  const back = await offsite.bring(snapshotId)
+  if (back.state === 'copying') return again(ASK_MS)
+  if (back.state === 'failed' && back.code === 'unavailable') return again(HOST_MS)
+  if (back.state === 'failed' && back.code === 'disk_full') return fail('disk_full', FAILURES.disk_full)
+  return fail('snapshot_lost', 'The snapshot is no longer on its host.')
+}
+
+function importStep({ drivers, log, offsite }: ImportOptions): ImportStep {
   return async ({ operation_id, subject_id, data }, _signal, row) => {
     if (!row || row.deleted_at !== null) return DELETED
     try {
@@ -116,11 +127,9 @@ function importStep({ drivers, log }: ImportOptions): ImportStep {
       return done({ made: { bytes, diskGb, consistency } })
     } catch (error) {
       if (!(error instanceof DriverError)) throw error
-      if (error.code === 'not_found')
-        return data.snapshot_id === undefined
-          ? fail('file_lost', 'The uploaded file is no longer on its host. Upload it again.')
-          : fail('snapshot_lost', 'The snapshot is no longer on its host.')
-      return waitForHost(error, operation_id, log)
+      if (error.code !== 'not_found') return waitForHost(error, operation_id, log)
+      if (data.snapshot_id !== undefined) return bringSource(offsite, data.snapshot_id)
+      return fail('file_lost', 'The uploaded file is no longer on its host. Upload it again.')
     }
   }
 }

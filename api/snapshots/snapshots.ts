@@ -77,7 +77,10 @@ const FIRST_VERIFIED_MS = 8 * 3600_000
 
 /** The columns of a copy once it is made. */
 export function copyColumns({ bytes, diskGb, consistency }: Copy, now: number) {
-  return { bytes, disk_gb: diskGb, consistency, verify_due_at: now + FIRST_VERIFIED_MS }
+  return {
+    ...{ bytes, disk_gb: diskGb, consistency },
+    ...{ verify_due_at: now + FIRST_VERIFIED_MS, offsite_due_at: now },
+  }
 }
 
 /** A snapshot or an image that is about to be made. */
@@ -133,6 +136,8 @@ export async function insertSnapshot(tx: Queries, begun: Begun, now: number): Pr
     bytes: null,
     consistency: null,
     ...{ expires_at: null, verified_at: null, verified_by: null, verify_due_at: null },
+    ...{ offsite_due_at: null, offsite_place: null, offsite_parts: 0 },
+    ...{ offsite_at: null, offsite_sha256: null, offsite_fault: null },
     ...{ price_month: 0, price_hour: 0, priced_at: now },
     ...{ created_at: now, updated_at: now, deleted_at: null, discarded: 0 },
   }
@@ -171,7 +176,8 @@ export async function dropSnapshot(tx: Queries, snapshotId: string, now: number)
   const row = await lockSnapshot(tx, snapshotId)
   if (!row) return
   const secrets = { ssh_keys: '[]', password: null }
-  const change = { ...secrets, operation_id: null, updated_at: now, deleted_at: now }
+  const offsite_due_at = row.offsite_place === null ? null : now
+  const change = { ...secrets, operation_id: null, offsite_due_at, updated_at: now, deleted_at: now }
   await writeSnapshot(tx, snapshotId, change)
   if (row.price_hour > 0) await changeRate(tx, billedSnapshot(row), null, now)
   const isUntold = row.item_type === 'backup' && row.status === 'creating'
@@ -257,6 +263,21 @@ export async function writeSnapshot(
   change: Partial<SnapshotTable>,
 ): Promise<void> {
   await tx.updateTable('snapshots').set(change).where('snapshot_id', '=', snapshotId).execute()
+}
+
+/** Writes to a row unless it was deleted. @returns false: it was */
+export async function writeKept(
+  tx: Queries,
+  snapshotId: string,
+  change: Partial<SnapshotTable>,
+): Promise<boolean> {
+  const { numUpdatedRows } = await tx
+    .updateTable('snapshots')
+    .set(change)
+    .where('snapshot_id', '=', snapshotId)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
 }
 
 /** The snapshots, images or backups of an account. */

@@ -58,4 +58,15 @@ export interface SnapshotTable {
   uploaded_bytes: number
   /** 1 if nothing of it is left on its host. */
   discarded: number
+  /** When it is copied off site, tried again, or removed from there; null: there is nothing to do. */
+  offsite_due_at: number | null
+  /** The place that has a copy, or parts of one; null: none has. */
+  offsite_place: string | null
+  /** The parts that are there while it is being copied. */
+  offsite_parts: number
+  /** When it was whole there; null: it is not. And the hash of its list of files. */
+  offsite_at: number | null
+  offsite_sha256: string | null
+  /** Why the last attempt failed, for operators; null: it did not. */
+  offsite_fault: string | null
 }

@@ -14,7 +14,7 @@ const OVERDUE_MS = 24 * 3600_000
 export function unverifiedCopies(db: Queries, pool: string, now: number, limit: number) {
   return db
     .selectFrom('snapshots')
-    .select(['snapshot_id', 'server_id'])
+    .select(['snapshot_id', 'server_id', 'offsite_at', 'offsite_place'])
     .where('pool', '=', pool)
     .where('verify_due_at', '<=', now)
     .where('deleted_at', 'is', null)
@@ -56,6 +56,11 @@ export async function recordVerified(
   if (!isIntact && row.price_hour > 0) await changeRate(tx, billedSnapshot(row), null, now)
   await tell(tx, isIntact ? 'updated' : 'failed', { ...row, ...change }, now)
   return row.item_type === 'backup' && !isIntact
+}
+
+/** Looks again at a copy in a week that is off site alone. */
+export function verifyLater(db: Queries, snapshotId: string, now: number): Promise<void> {
+  return writeSnapshot(db, snapshotId, { verify_due_at: now + WEEK_MS })
 }
 
 /** Counts copies by how they were found, for the operator. */

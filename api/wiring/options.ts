@@ -10,11 +10,13 @@ import type { Drivers } from '../drivers/drivers.ts'
 import type { RateLimits } from '../http/limits/rate-limit.ts'
 import type { Pages } from '../http/server/pages.ts'
 import type { Mailer } from '../mail/mailer.ts'
+import type { Vault } from '../offsite/vault.ts'
 import type { EngineOptions } from '../operations/engine.ts'
 import type { Passwords } from '../people/guard/passwords.ts'
 import type { SignUpPolicy } from '../people/sign-in/admission.ts'
 import type { Peers } from '../processes/peers.ts'
 import type { Secrets } from '../secrets.ts'
+import type { Offsite } from '../snapshots/offsite.ts'
 import type { Telemetry } from '../telemetry.ts'
 import type { Range } from '../webhooks/addresses.ts'
 import type { Lookup } from '../webhooks/send.ts'
@@ -71,6 +73,8 @@ export interface AppOptions {
   hasHcloud?: boolean
   /** Notes writes for which a disk has no room (default: of requests only). */
   disk?: FullDisk
+  /** The place off site for copies of disks (default: none). */
+  vault?: Vault | null
   /** The service's own metrics. */
   telemetry?: Telemetry | undefined
   /** Runs reads that may be a second old (default: on the database). */
@@ -88,4 +92,9 @@ export interface AppOptions {
 }
 
 /** The options with those that several parts of the program need. */
-export type Wired = AppOptions & { peers: Peers; recent: RecentReads; disk: FullDisk }
+export type Wired = AppOptions & {
+  peers: Peers
+  recent: RecentReads
+  disk: FullDisk
+  offsite: Offsite
+}

@@ -31,12 +31,12 @@ const DAY_MS = 24 * 3600_000
 
 /** Wires the parts that carry out orders of servers and watch machines. */
 export function renting(options: Wired, capacity: Capacity, turns: Turns) {
-  const { db, clock, drivers, catalog, secrets, log, telemetry, sshPorts, sshHost, peers } = options
+  const { db, clock, drivers, catalog, secrets, log, telemetry, sshPorts, sshHost, peers, offsite } = options
   const { graceMs = DAY_MS, sampleSeconds = 10 } = options
   const connectivity = new Connectivity({ db, drivers, log })
   const { downloadAllow = [], lookup = (name) => lookupName(name) } = options
   const downloads = { clock, lookup, addresses: new Addresses(downloadAllow) }
-  const steps = { db, clock, drivers, downloads, connectivity, catalog, secrets, sshPorts, log }
+  const steps = { db, clock, drivers, downloads, connectivity, offsite, catalog, secrets, sshPorts, log }
   const changed = (serverIds: readonly string[]) => connectivity.changed(serverIds)
   const procedures = {
     [SERVER_SUBJECT]: serverProcedures(steps),
@@ -59,7 +59,7 @@ export function renting(options: Wired, capacity: Capacity, turns: Turns) {
   const servers = new Servers({ db, clock, catalog, capacity, engine, changed, graceMs })
   const watching = { db, clock, drivers, log, peers }
   const reconciler = new Reconciler({ ...watching, engine, connectivity })
-  const backups = new BackupSchedule({ ...watching, engine })
+  const backups = new BackupSchedule({ ...watching, engine, offsite })
   const measured = { powered: poweredServers, present: presentServers }
   const sampler = new Sampler({ ...watching, servers: measured, everySeconds: sampleSeconds })
   const parts = {

@@ -9,6 +9,7 @@ import {
   type MachineSpec,
   type MachineState,
   type Measurement,
+  noSnapshotFiles,
   type PrivateCard,
   type RescueSpec,
   type ServerNetwork,
@@ -192,6 +193,8 @@ export class IncusDriver extends WithoutDevices implements Driver {
   }
 
   async removeSnapshot(): Promise<void> {}
+
+  readonly snapshotFiles = noSnapshotFiles('unsupported', 'There are no snapshots here.')
 
   async verifySnapshot(): Promise<never> {
     throw new DriverError('unsupported', 'There are no snapshots here.')

@@ -19,7 +19,7 @@ import {
 import { Readiness } from '../guest/readiness.ts'
 import type { ImageSpec, ImageState } from '../images.ts'
 import type { Log } from '../log.ts'
-import { isSnapshot } from '../snapshots.ts'
+import { isSnapshot, type SnapshotFiles } from '../snapshots.ts'
 import { BOOT_MS, BootingMachines } from './booting.ts'
 import { hostCapacity } from './capacity.ts'
 import { SerialConsoles } from './console.ts'
@@ -245,6 +245,10 @@ export class QemuDriver extends QemuGuests implements Driver {
   readonly receive: Driver['receive'] = (...part) => this.#snapshots.receive(...part)
 
   readonly importImage: Driver['importImage'] = (...image) => this.#snapshots.import(...image)
+
+  get snapshotFiles(): SnapshotFiles {
+    return this.#snapshots.files
+  }
 
   readonly removeSnapshot = (snapshotId: string) => this.#snapshots.remove(snapshotId)
 

@@ -76,15 +76,21 @@ export class Shelf {
     }
   }
 
-  #place(id: string): string {
+  /** The folder of a snapshot. */
+  place(id: string): string {
     return join(this.root, named(id))
+  }
+
+  /** The disk of a snapshot, whose hash is in its manifest. */
+  diskOf(id: string): string {
+    return join(this.place(id), DISK)
   }
 
   /** Makes the folder of a new copy, or returns what an earlier call noted about it. */
   async begin(id: string, serverId: string, direct: DirectBoot | null): Promise<Draft> {
     const known = await this.draft(id)
     if (known) return known
-    const out = await this.#folder(id)
+    const out = await this.folder(id)
     const names = direct && {
       ...direct,
       kernel: basename(direct.kernel),
@@ -99,7 +105,7 @@ export class Shelf {
   /** Makes the folder of a file that a customer sends, unless an earlier call did. */
   async beginFile(id: string): Promise<void> {
     if (await this.draft(id)) return
-    await this.#folder(id)
+    await this.folder(id)
     await this.note(id, { serverId: '', virtualSizeBytes: 0, consistency: 'crash', direct: null })
   }
 
@@ -107,14 +113,14 @@ export class Shelf {
   async share(from: string, id: string): Promise<void> {
     const manifest = await this.find(from)
     if (!manifest) return
-    const out = await this.#folder(id)
-    for (const name of await readdir(this.#place(from)))
-      if (name !== MANIFEST) await share(join(this.#place(from), name), out)
+    const out = await this.folder(id)
+    for (const name of await readdir(this.place(from)))
+      if (name !== MANIFEST) await share(join(this.place(from), name), out)
     await this.publish(id, manifest)
   }
 
   /** Makes the folder for the files of a snapshot, which machines enter as their own users but may not list. */
-  async #folder(id: string): Promise<string> {
+  async folder(id: string): Promise<string> {
     const { dir, out } = this.work(id)
     for (const folder of [this.root, join(this.root, TMP), dir, out]) {
       await mkdir(folder, { recursive: true })
@@ -137,8 +143,23 @@ export class Shelf {
   async publish(id: string, manifest: Manifest): Promise<void> {
     const { out } = this.work(id)
     await writeDurably(join(out, MANIFEST), JSON.stringify(manifest), 0o444)
+    await this.publishWritten(id)
+  }
+
+  /**
+   * Publishes a complete copy with its manifest. If disks are based on a removed snapshot of this id, its files are
+   * replaced: they were the same, unless they were damaged.
+   */
+  async publishWritten(id: string): Promise<void> {
+    const { out } = this.work(id)
+    const place = this.place(id)
     await syncFolder(out)
-    await rename(out, this.#place(id))
+    if (await exists(join(place, REMOVED))) {
+      for (const name of await readdir(out)) await rename(join(out, name), join(place, name))
+      await syncFolder(place)
+      await rm(join(place, REMOVED))
+      await syncFolder(place)
+    } else await rename(out, place)
     await syncFolder(this.root)
     await this.forget(id)
   }
@@ -160,7 +181,7 @@ export class Shelf {
 
   /** @returns null if there is no such snapshot, or if it was removed */
   async find(id: string): Promise<Manifest | null> {
-    const place = this.#place(id)
+    const place = this.place(id)
     // Written whole by `publish`.
     const manifest = (await readJson(join(place, MANIFEST))) as Manifest | null
     return manifest && !(await exists(join(place, REMOVED))) ? manifest : null
@@ -179,7 +200,7 @@ export class Shelf {
     const manifest = await this.find(id)
     if (!manifest) return null
     const { direct, sha256, virtualSizeBytes, bytes } = manifest
-    const place = (name: string) => join(this.#place(id), name)
+    const place = (name: string) => join(this.place(id), name)
     return {
       ...{ id: sha256, disk: place(DISK), virtualSizeBytes, bytes, source: `snapshot ${id}` },
       direct: direct && { ...direct, kernel: place(direct.kernel), initrd: place(direct.initrd) },
@@ -206,7 +227,7 @@ export class Shelf {
 
   /** Hides a snapshot from everything but the disks that are based on it. */
   async hide(id: string): Promise<void> {
-    const place = this.#place(id)
+    const place = this.place(id)
     if (!(await exists(place))) return
     await writeFile(join(place, REMOVED), '', { flush: true })
     await syncFolder(place)
@@ -215,7 +236,7 @@ export class Shelf {
   /** The snapshots that were removed, but are still here. */
   async hidden(): Promise<string[]> {
     const ids = await this.#published()
-    const isHidden = await Promise.all(ids.map((id) => exists(join(this.#place(id), REMOVED))))
+    const isHidden = await Promise.all(ids.map((id) => exists(join(this.place(id), REMOVED))))
     return ids.filter((_, at) => isHidden[at])
   }
 
@@ -231,10 +252,10 @@ export class Shelf {
       const record = await readRecord(this.#layout.files(name))
       if (record && this.idOf(record.base) === id) return 'kept'
     }
-    await rm(join(this.#place(id), DISK), { force: true })
+    await rm(join(this.place(id), DISK), { force: true })
     // The mark goes with the folder, after the disk: a rest without a mark would look like a snapshot.
-    await rm(join(this.#place(id), MANIFEST), { force: true })
-    await rm(this.#place(id), { recursive: true, force: true })
+    await rm(join(this.place(id), MANIFEST), { force: true })
+    await rm(this.place(id), { recursive: true, force: true })
     return 'gone'
   }
 

@@ -242,3 +242,47 @@ test("a header that a guest wrote brings no file of the host into a machine's sn
   expect(await world.driver.listSnapshots()).toEqual(new Map())
   await world.driver.destroy(id)
 })
+
+test('a snapshot goes to another place and comes back as it was, also below the disks that are based on it', async () => {
+  const id = await filled('traveller', 5)
+  await copied(id, 'travelled')
+  const { snapshotFiles: files } = world.driver
+  const list = (await files.list('travelled')) ?? []
+  expect(list.map(({ name }) => name)).toEqual(['disk.qcow2', 'manifest.json'])
+  const bring = async (change: (bytes: Uint8Array) => Uint8Array = (bytes) => bytes) => {
+    for (const { name, bytes } of list) {
+      const half = Math.ceil(bytes / 2)
+      for (const [at, length] of [
+        [0, half],
+        [half, bytes - half],
+      ] as const)
+        await files.write('travelled', {
+          name,
+          at,
+          bytes: change(kept.get(name)?.subarray(at, at + length) ?? kept0),
+        })
+    }
+    return files.accept('travelled', list)
+  }
+  const kept0 = Buffer.alloc(0)
+  const kept = new Map<string, Uint8Array>()
+  for (const { name, bytes } of list)
+    kept.set(name, await files.read('travelled', { name, at: 0, length: bytes }))
+  await world.make('based', { image: { snapshotId: 'travelled' } })
+  await world.driver.removeSnapshot('travelled')
+  expect(await files.list('travelled')).toBeNull()
+  writeFileSync(copyOf('travelled'), 'rotten', { mode: 0o600 })
+
+  expect(await bring((bytes) => Buffer.from(bytes).fill(0))).toContain('damaged')
+  expect(await files.list('travelled')).toBeNull()
+  expect(await bring()).toBeNull()
+  expect(await files.list('travelled')).toEqual(list)
+  expectSame(id, 'travelled')
+  expectSame('based', 'travelled')
+  expect(await bring()).toBeNull()
+  for (const wrong of ['../disk', '', '.hidden'])
+    await expect(files.write('travelled', { name: wrong, at: 0, bytes: kept0 })).rejects.toThrow(
+      'cannot be a file',
+    )
+  await world.driver.removeSnapshot('travelled')
+})

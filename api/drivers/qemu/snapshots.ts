@@ -16,6 +16,7 @@ import type { Machine } from './machine.ts'
 import { pack, type Source, sha256Of } from './pack.ts'
 import { ReceivedFiles } from './received-files.ts'
 import { Room } from './room.ts'
+import { ShelfFiles } from './snapshot-files.ts'
 import { type Draft, diskBytes, Shelf } from './snapshot-shelf.ts'
 
 type Stage = 'copying' | 'packing'
@@ -70,6 +71,8 @@ export class Snapshots {
   readonly #failures = new Map<string, Extract<SnapshotState, { state: 'failed' }>>()
   readonly #readings = new Map<string, Reading>()
   readonly #turns = new Semaphore(1)
+  /** See Driver.snapshotFiles. */
+  readonly files: ShelfFiles
   /** Keeps a snapshot from being removed while a disk is created from it. */
   readonly #uses = new KeyedMutex()
   /** Removed snapshots that disks are based on. */
@@ -82,6 +85,11 @@ export class Snapshots {
     this.#shelf = new Shelf(options.context.layout)
     this.#room = new Room(dataDir, options.reserveBytes)
     this.#files = new ReceivedFiles(options.context, this.#shelf, this.#room)
+    this.files = new ShelfFiles({
+      shelf: this.#shelf,
+      requireRoom: (bytes) => this.#room.require(bytes),
+      hold: (id, work) => this.#uses.run(id, work),
+    })
   }
 
   /** Removes what an earlier process of the service did not get to remove. */

@@ -30,6 +30,7 @@ export type Method =
   | 'importImage'
   | 'removeSnapshot'
   | 'verifySnapshot'
+  | 'writeSnapshot'
   | 'listSnapshots'
   | 'inspect'
   | 'measure'

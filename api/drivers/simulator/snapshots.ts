@@ -7,6 +7,7 @@ import {
   type ImportState,
   isSnapshot,
   type SnapshotDriver,
+  type SnapshotFiles,
   type SnapshotSpec,
   type SnapshotState,
   type VerifyState,
@@ -14,6 +15,12 @@ import {
 import { bytesOf, copied, copyId, fileMachine, known, type Machine } from './machine.ts'
 import type { Machines } from './machines.ts'
 import { SimulatedVolumes } from './volumes.ts'
+
+const FILE = 'machine.json'
+
+function sha256Of(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex')
+}
 
 /** Headers are read from the beginning of a file, wherever it ends. */
 const HEAD_BYTES = 4 * 2 ** 20
@@ -49,6 +56,40 @@ function noFile(): DriverError {
 export abstract class SimulatedSnapshots extends SimulatedVolumes implements SnapshotDriver {
   protected abstract readonly machines: Machines
   protected abstract readonly options: { clock: Clock; copyMs: number }
+  readonly #written = new Map<string, Buffer>()
+
+  readonly snapshotFiles: SnapshotFiles = {
+    list: async (snapshotId) => {
+      const bytes = await this.#fileOf(snapshotId)
+      return bytes && [{ name: FILE, bytes: bytes.length, sha256: sha256Of(bytes) }]
+    },
+    read: async (snapshotId, { at, length }) => {
+      const bytes = await this.#fileOf(snapshotId)
+      if (!bytes) throw new DriverError('not_found', 'The snapshot does not exist.')
+      return bytes.subarray(at, at + length)
+    },
+    write: async (snapshotId, { at, bytes }) => {
+      this.failIfTold('writeSnapshot')
+      const before = this.#written.get(snapshotId) ?? Buffer.alloc(0)
+      this.#written.set(snapshotId, Buffer.concat([before.subarray(0, at), bytes]))
+    },
+    accept: async (snapshotId, [file]) => {
+      const bytes = this.#written.get(snapshotId) ?? Buffer.alloc(0)
+      this.#written.delete(snapshotId)
+      if (await this.#fileOf(snapshotId)) return null
+      if (file?.sha256 !== sha256Of(bytes)) return 'The snapshot is damaged.'
+      const machine: Machine = JSON.parse(bytes.toString())
+      await this.machines.change(copyId(snapshotId), () => machine)
+      return null
+    },
+  }
+
+  async #fileOf(snapshotId: string): Promise<Buffer | null> {
+    const id = copyId(snapshotId)
+    await this.machines.refresh([id])
+    const machine = this.machines.find(id)
+    return machine && this.isReady(machine) ? Buffer.from(JSON.stringify(machine)) : null
+  }
 
   async snapshot(serverId: string, snapshotId: string): Promise<SnapshotState> {
     this.failIfTold('snapshot')

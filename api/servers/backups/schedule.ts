@@ -6,6 +6,7 @@ import { Loop } from '../../loop.ts'
 import type { Engine } from '../../operations/engine.ts'
 import type { Peers } from '../../processes/peers.ts'
 import { dropExpired, expiredBackups } from '../../snapshots/backups.ts'
+import type { Offsite } from '../../snapshots/offsite.ts'
 import { isUsingSnapshot } from '../queries.ts'
 import { copyDisk } from '../snapshots/snapshots.ts'
 import { checkAction } from '../states.ts'
@@ -25,6 +26,7 @@ interface ScheduleOptions {
   engine: Engine
   log: Logger
   peers: Peers
+  offsite: Offsite
 }
 
 /** Begins the backups that are due, one at a time in each pool, deletes those that expire, and verifies all copies. */

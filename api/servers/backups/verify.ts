@@ -2,7 +2,8 @@ import type { FastifyBaseLogger as Logger } from 'fastify'
 import type { Clock } from '../../clock.ts'
 import type { Database } from '../../database/database.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
-import { recordVerified, unverifiedCopies } from '../../snapshots/verification.ts'
+import type { Offsite } from '../../snapshots/offsite.ts'
+import { recordVerified, unverifiedCopies, verifyLater } from '../../snapshots/verification.ts'
 import { postponeBackup } from '../store.ts'
 
 /** Copies of a pool that one look may verify. A host reads one at a time. */
@@ -13,6 +14,7 @@ interface VerifyOptions {
   clock: Clock
   drivers: Drivers
   log: Logger
+  offsite: Offsite
 }
 
 /** Verifies copies that are due, each pool separately, so that a driver that is down delays no other. */
@@ -27,13 +29,19 @@ export async function verifyCopies(options: VerifyOptions): Promise<void> {
   )
 }
 
-async function verifyIn(pool: string, { db, clock, drivers, log }: VerifyOptions): Promise<void> {
-  for (const { snapshot_id, server_id } of await unverifiedCopies(db, pool, clock.now(), AT_ONCE)) {
+async function verifyIn(pool: string, { db, clock, drivers, log, offsite }: VerifyOptions): Promise<void> {
+  for (const { snapshot_id, server_id, ...row } of await unverifiedCopies(db, pool, clock.now(), AT_ONCE)) {
     const found = await drivers.at(pool).verifySnapshot(snapshot_id)
     if (found.state === 'reading') return
     if (found.state === 'damaged')
       log.error({ snapshot_id, server_id, reason: found.message }, 'a copy of a disk is damaged')
     const now = clock.now()
+    if (found.state === 'damaged' && offsite.has(row)) {
+      // The copy off site takes its place, once somebody needs it.
+      await drivers.at(pool).removeSnapshot(snapshot_id)
+      await verifyLater(db, snapshot_id, now)
+      continue
+    }
     await db.transaction().execute(async (tx) => {
       const isLost = await recordVerified(tx, snapshot_id, found, now)
       // Another one takes its place as soon as possible.

@@ -21,6 +21,9 @@ import { ifUnsupported, isUnsupported } from './attach.ts'
 import { machineSpec, type ProcedureOptions, rescueOf } from './spec.ts'
 
 const ASK_IMAGE_MS = 500
+const ASK_BACK_MS = 1_000
+/** The pause before the next call to a place off site that did not answer. */
+const AWAY_MS = 30_000
 const ASK_QUEUE_MS = 250
 /** A slow guest is probed less often: the delay is a fiftieth of the time that it has taken. */
 const ASK_READY_MS = { least: 50, most: 1_000, share: 1 / 50 }
@@ -91,7 +94,8 @@ export function bootSteps(
 }
 
 /** Continues with the boot if the machine has its disk; otherwise prepares the image for the disk. */
-function imageStep({ drivers, catalog, log }: ProcedureOptions): Step<BootData, ServerTable> {
+function imageStep(options: ProcedureOptions): Step<BootData, ServerTable> {
+  const { drivers, catalog, log } = options
   return async (operation, _signal, server) => {
     const driver = drivers.at(server.pool)
     if (server.has_disk) {
@@ -110,7 +114,7 @@ function imageStep({ drivers, catalog, log }: ProcedureOptions): Step<BootData, 
       )
     }
     if (server.snapshot_id !== null)
-      return prepareSnapshot({ log }, operation, driver, server.snapshot_id, 'make')
+      return prepareSnapshot(options, operation, driver, server.snapshot_id, 'make')
     return prepareImage({ log }, operation, driver, findTemplate(catalog, server.template_id), 'make')
   }
 }
@@ -141,11 +145,11 @@ export async function prepareImage(
 }
 
 /**
- * Checks that a snapshot or an image is on its host.
- * @param then the step that follows if it is
+ * Checks that a snapshot or an image is on its host, and else brings it back from its copy off site.
+ * @param then the step that follows once it is there
  */
 export async function prepareSnapshot(
-  { log }: Pick<ProcedureOptions, 'log'>,
+  { log, offsite }: Pick<ProcedureOptions, 'log' | 'offsite'>,
   { operation_id }: Pick<Operation<object>, 'operation_id'>,
   driver: Driver,
   snapshotId: string,
@@ -153,6 +157,11 @@ export async function prepareSnapshot(
 ): Promise<StepResult<undefined>> {
   const kept = await driver.listSnapshots([snapshotId])
   if (kept.get(snapshotId)?.isReady) return next(then, IMAGE_SHARE)
+  const back = await offsite.bring(snapshotId)
+  if (back.state === 'copying') return again(ASK_BACK_MS, Math.floor(back.progress * IMAGE_SHARE))
+  if (back.state === 'failed' && back.code === 'unavailable') return again(AWAY_MS)
+  if (back.state === 'failed' && back.code === 'disk_full')
+    return fail('disk_full', 'The host has no room for the snapshot or image. Try again later.')
   log.error({ operation_id, snapshot_id: snapshotId }, 'a snapshot is missing on its host')
   return fail(
     'snapshot_lost',

@@ -6,6 +6,7 @@ import { addressesOf } from '../../drivers/addresses.ts'
 import type { MachineSpec, PortRange, RescueSpec } from '../../drivers/driver.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Secrets } from '../../secrets.ts'
+import type { Offsite } from '../../snapshots/offsite.ts'
 import { openPassword, presentLogin, RESCUE_IMAGE, RESCUE_USER } from '../rescue-login.ts'
 import type { ServerTable } from '../tables.ts'
 import { storedKeys } from '../view.ts'
@@ -19,6 +20,7 @@ export interface ProcedureOptions {
   catalog: Catalog
   secrets: Secrets
   connectivity: Connectivity
+  offsite: Offsite
   sshPorts: PortRange
   log: Logger
 }

@@ -156,7 +156,8 @@ async function walkOperators(meter: Meter, t: TestApp): Promise<void> {
   await call('POST', `${account}/resume`, { reason: 'Mended' })
   const credit = { amount: '5.00', type: 'payment', reason: 'Transfer', reference: 'bank-1' }
   await call('POST', `${account}/credit`, credit)
-  for (const list of ['accounts', 'capacity', 'images', 'operations']) await call('GET', `/operator/${list}`)
+  for (const list of ['accounts', 'capacity', 'images', 'offsite', 'operations'])
+    await call('GET', `/operator/${list}`)
   const wanted = { email: 'shop@example.com', name: 'Ann', external_id: 'shop-1' }
   const opened = `/operator/accounts/${(await call('POST', '/operator/accounts', wanted)).body.account_id}`
   await call('GET', opened)

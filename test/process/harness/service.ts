@@ -14,9 +14,11 @@ import { Drivers } from '../../../api/drivers/drivers.ts'
 import { Simulator } from '../../../api/drivers/simulator/simulator.ts'
 import { volumesOf } from '../../../api/drivers/simulator/volumes.ts'
 import { parseMoney } from '../../../api/money.ts'
+import { noPeers } from '../../../api/processes/peers.ts'
 import { Secrets } from '../../../api/secrets.ts'
 import { Connectivity } from '../../../api/servers/lifecycle/connectivity.ts'
 import { serverProcedures } from '../../../api/servers/lifecycle/procedures.ts'
+import { Offsite } from '../../../api/snapshots/offsite.ts'
 import { volumeProcedures } from '../../../api/volumes/procedures.ts'
 import type { AppOptions } from '../../../api/wiring/options.ts'
 import { brokenAtRest } from './invariants.ts'
@@ -83,6 +85,8 @@ async function open(folder: string, fate: Fate) {
   const drivers = new Drivers('simulator', { simulator: driver })
   const connectivity = new Connectivity({ db, drivers, log })
   const parts = { db, clock, drivers, catalog, secrets, sshPorts: PORTS, log }
+  const peers = noPeers()
+  const offsite = new Offsite({ db, clock, log, drivers, peers, vault: null })
   const rateLimits = { reads: 1e9, writes: 1e9, anonymous: 1e9 }
   const { observe, saveEveryMs } = fate
   const app = await buildApp({
@@ -92,7 +96,7 @@ async function open(folder: string, fate: Fate) {
     observe,
     saveEveryMs,
   })
-  const procedures = { ...serverProcedures({ ...parts, connectivity }), ...volumeProcedures(parts) }
+  const procedures = { ...serverProcedures({ ...parts, connectivity, offsite }), ...volumeProcedures(parts) }
   const steps = Object.entries(procedures).flatMap(([type, { steps }]) =>
     steps.map((step) => ({ type, step })),
   )

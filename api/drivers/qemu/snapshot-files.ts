@@ -1,0 +1,101 @@
+import { chmod, open, readdir, rm, stat } from 'node:fs/promises'
+import path from 'node:path'
+import { isMissing } from '../../files.ts'
+import { DriverError } from '../driver.ts'
+import type { SnapshotFile, SnapshotFiles } from '../snapshots.ts'
+import { sha256Of } from './pack.ts'
+import type { Shelf } from './snapshot-shelf.ts'
+
+interface Options {
+  shelf: Shelf
+  /** Fails with disk_full unless this many bytes leave guests enough. */
+  requireRoom: (bytes: number) => Promise<void>
+  /** Keeps a snapshot from being removed meanwhile. */
+  hold: <T>(id: string, work: () => Promise<T>) => Promise<T>
+}
+
+/** The snapshots' files, to copy them to another place and back. */
+export class ShelfFiles implements SnapshotFiles {
+  readonly #options: Options
+
+  constructor(options: Options) {
+    this.#options = options
+  }
+
+  async list(id: string): Promise<SnapshotFile[] | null> {
+    const { shelf } = this.#options
+    const manifest = await shelf.find(id)
+    if (!manifest) return null
+    const names = (await readdir(shelf.place(id))).sort()
+    return Promise.all(
+      names.map(async (name) => {
+        const file = path.join(shelf.place(id), name)
+        // The disk is large, and its hash is known.
+        const sha256 = file === shelf.diskOf(id) ? manifest.sha256 : await hashOf(file)
+        return { name, bytes: (await stat(file)).size, sha256 }
+      }),
+    )
+  }
+
+  async read(
+    id: string,
+    { name, at, length }: { name: string; at: number; length: number },
+  ): Promise<Uint8Array> {
+    const { shelf } = this.#options
+    try {
+      await using file = await open(path.join(shelf.place(id), plain(name)))
+      const bytes = Buffer.alloc(length)
+      const { bytesRead } = await file.read(bytes, 0, length, at)
+      return bytes.subarray(0, bytesRead)
+    } catch (error) {
+      if (isMissing(error)) throw new DriverError('not_found', 'The snapshot does not exist')
+      throw error
+    }
+  }
+
+  async write(
+    id: string,
+    { name, at, bytes }: { name: string; at: number; bytes: Uint8Array },
+  ): Promise<void> {
+    const { shelf, requireRoom } = this.#options
+    await requireRoom(bytes.length)
+    const folder = await shelf.folder(id)
+    await using file = await open(path.join(folder, plain(name)), at === 0 ? 'w' : 'r+', 0o600)
+    await file.write(bytes, 0, bytes.length, at)
+  }
+
+  async accept(id: string, files: readonly SnapshotFile[]): Promise<string | null> {
+    const { shelf, hold } = this.#options
+    return hold(id, async () => {
+      if (await shelf.find(id)) {
+        await shelf.forget(id)
+        return null
+      }
+      const { out } = shelf.work(id)
+      for (const { name, sha256 } of files) {
+        const file = path.join(out, plain(name))
+        if ((await hashOf(file)) !== sha256) {
+          await rm(out, { recursive: true, force: true })
+          return `${name} of the copy of ${id} is damaged`
+        }
+        await chmod(file, 0o444)
+        await using whole = await open(file)
+        await whole.sync()
+      }
+      await shelf.publishWritten(id)
+      return null
+    })
+  }
+}
+
+/** @throws Error if a name is not one of a snapshot's files, since it becomes part of a path */
+function plain(name: string): string {
+  if (!/^[A-Za-z0-9_][\w.-]{0,63}$/.test(name)) throw new Error(`"${name}" cannot be a file of a snapshot`)
+  return name
+}
+
+function hashOf(file: string): Promise<string> {
+  return sha256Of(file, AbortSignal.timeout(HASH_MS))
+}
+
+const HASH_MS = 12 * 3600_000

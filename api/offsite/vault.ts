@@ -1,0 +1,134 @@
+import { createHash } from 'node:crypto'
+import type { SnapshotFile, SnapshotFiles } from '../drivers/snapshots.ts'
+import type { Place } from './place.ts'
+import type { Sealer } from './sealer.ts'
+
+/** The text of a copy's last object. */
+interface Contents {
+  snapshot_id: string
+  part_bytes: number
+  files: SnapshotFile[]
+}
+
+interface Part {
+  key: string
+  name: string
+  at: number
+  length: number
+}
+
+/** Two of them, and their encrypted form, are all that a copy takes of the memory. */
+const PART_BYTES = 16 * 2 ** 20
+const LIST = 'copy.json.age'
+
+/**
+ * Copies of snapshots outside of their host. Each is a folder of parts, which are age files, so that `age` alone opens
+ * them: the parts of a file, decrypted one after the other, are the file. A part is written whole or not at all, so a
+ * copy that was cut off goes on with its next part.
+ *
+ *   <snapshot>/disk.qcow2.000000.age …   the parts of its files
+ *   <snapshot>/copy.json.age             the list of its files, written last
+ */
+export class Vault {
+  readonly #place: Place
+  readonly #sealer: Sealer
+  readonly #partBytes: number
+
+  constructor(place: Place, sealer: Sealer, { partBytes = PART_BYTES } = {}) {
+    this.#place = place
+    this.#sealer = sealer
+    this.#partBytes = partBytes
+  }
+
+  /** The place without secrets. */
+  get place(): string {
+    return this.#place.name
+  }
+
+  /** Releases memory that was not used since the last call. */
+  rest(): void {
+    this.#sealer.rest()
+  }
+
+  /**
+   * Copies a ready snapshot.
+   * @param progress.done the number of parts that are there already
+   * @param progress.noted called after each part; false ends the work
+   * @returns the hash of its list of files; null if the snapshot is not on its host, or the work was ended
+   * @throws PlaceError, DriverError
+   */
+  async send(
+    source: SnapshotFiles,
+    id: string,
+    { done, noted }: { done: number; noted: (done: number) => Promise<boolean> },
+  ): Promise<string | null> {
+    const files = await source.list(id)
+    if (!files) return null
+    for (const [at, part] of partsOf(id, files, this.#partBytes).entries()) {
+      if (at < done) continue
+      await this.#place.put(part.key, await this.#sealer.seal(await source.read(id, part)))
+      if (!(await noted(at + 1))) return null
+    }
+    const contents: Contents = { snapshot_id: id, part_bytes: this.#partBytes, files }
+    const text = Buffer.from(JSON.stringify(contents))
+    await this.#place.put(`${id}/${LIST}`, await this.#sealer.seal(text))
+    return hashOf(text)
+  }
+
+  /**
+   * Brings a snapshot back to a host.
+   * @param options.sha256 the hash that `send` returned: nothing else is believed
+   * @returns what is wrong with the copy, for operators; null: the snapshot is ready
+   * @throws PlaceError, DriverError, the signal's reason
+   */
+  async bring(
+    target: SnapshotFiles,
+    id: string,
+    { sha256, progress, signal }: { sha256: string; progress: (share: number) => void; signal: AbortSignal },
+  ): Promise<string | null> {
+    const text = await this.#open(`${id}/${LIST}`)
+    if (!text || hashOf(text) !== sha256) return `${this.place} has no whole copy of ${id}`
+    // Its hash is that of a text from `send`.
+    const { files, part_bytes } = JSON.parse(Buffer.from(text).toString()) as Contents
+    const parts = partsOf(id, files, part_bytes)
+    for (const [at, { key, ...part }] of parts.entries()) {
+      signal.throwIfAborted()
+      const bytes = await this.#open(key)
+      if (bytes?.length !== part.length) return `${key} in ${this.place} is missing or damaged`
+      await target.write(id, { name: part.name, at: part.at, bytes })
+      progress((at + 1) / parts.length)
+    }
+    return target.accept(id, files)
+  }
+
+  /** Removes all that there is of a copy. The list goes first: what is left without one counts as nothing. */
+  async remove(id: string): Promise<void> {
+    await this.#place.remove(`${id}/${LIST}`)
+    for (const name of await this.#place.list(id)) await this.#place.remove(`${id}/${name}`)
+  }
+
+  /** The ids of all copies, also unfinished ones. */
+  list(): Promise<string[]> {
+    return this.#place.list('')
+  }
+
+  async #open(key: string): Promise<Uint8Array | null> {
+    const sealed = await this.#place.get(key)
+    return sealed && this.#sealer.open(sealed)
+  }
+}
+
+/** An empty file has one part, too. */
+function partsOf(id: string, files: readonly SnapshotFile[], partBytes: number): Part[] {
+  return files.flatMap(({ name, bytes }) =>
+    Array.from({ length: Math.max(1, Math.ceil(bytes / partBytes)) }, (_, number) => {
+      const at = number * partBytes
+      const key = `${id}/${name}.${String(number).padStart(6, '0')}.age`
+      return { key, name, at, length: Math.min(partBytes, bytes - at) }
+    }),
+  )
+}
+
+function hashOf(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex')
+}

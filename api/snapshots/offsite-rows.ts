@@ -1,0 +1,111 @@
+import { sql } from 'kysely'
+import type { Queries } from '../database/database.ts'
+import { writeKept, writeSnapshot } from './snapshots.ts'
+import type { SnapshotTable } from './tables.ts'
+
+export type OffsiteRow = Pick<
+  SnapshotTable,
+  'snapshot_id' | 'pool' | 'deleted_at' | 'offsite_place' | 'offsite_parts' | 'offsite_at' | 'offsite_sha256'
+>
+const columns = [
+  ...(['snapshot_id', 'pool', 'deleted_at', 'offsite_place'] as const),
+  ...(['offsite_parts', 'offsite_at', 'offsite_sha256'] as const),
+] as const
+
+const EMPTY = { offsite_place: null, offsite_parts: 0, offsite_at: null, offsite_sha256: null } as const
+
+/** The copy that has waited longest to be sent off site, or to be removed from there. */
+export function nextDue(db: Queries, now: number): Promise<OffsiteRow | undefined> {
+  return db
+    .selectFrom('snapshots')
+    .select(columns)
+    .where('offsite_due_at', '<=', now)
+    .where((eb) => eb.or([eb('deleted_at', 'is not', null), eb('status', '=', 'available')]))
+    .orderBy('offsite_due_at')
+    .orderBy('snapshot_id')
+    .limit(1)
+    .executeTakeFirst()
+}
+
+export function findOffsite(db: Queries, snapshotId: string): Promise<OffsiteRow | undefined> {
+  return db.selectFrom('snapshots').select(columns).where('snapshot_id', '=', snapshotId).executeTakeFirst()
+}
+
+const SOME = 500
+
+/** Makes all copies due that are not in this place: another one, or none, was set before. */
+export async function sendAllTo(db: Queries, place: string, now: number): Promise<void> {
+  for (;;) {
+    const rows = await db
+      .selectFrom('snapshots')
+      .select('snapshot_id')
+      .where('deleted_at', 'is', null)
+      .where('status', '=', 'available')
+      .where((eb) =>
+        eb.or([
+          eb('offsite_place', '<>', place),
+          eb.and([eb('offsite_at', 'is', null), eb('offsite_due_at', 'is', null)]),
+        ]),
+      )
+      .limit(SOME)
+      .execute()
+    for (const { snapshot_id } of rows) await writeKept(db, snapshot_id, { ...EMPTY, offsite_due_at: now })
+    if (rows.length < SOME) return
+  }
+}
+
+/** Notes that parts of a copy are in a place. @returns false: it was deleted meanwhile */
+export function noteParts(db: Queries, snapshotId: string, place: string, parts: number): Promise<boolean> {
+  return writeKept(db, snapshotId, { offsite_place: place, offsite_parts: parts })
+}
+
+/** Notes that a copy is whole off site, unless it was deleted meanwhile: then it is due to be removed from there. */
+export async function noteSent(db: Queries, snapshotId: string, sha256: string, now: number): Promise<void> {
+  const whole = { offsite_at: now, offsite_sha256: sha256 }
+  await writeKept(db, snapshotId, { ...whole, offsite_due_at: null, offsite_fault: null })
+}
+
+/** Notes that nothing of a copy is off site. */
+export function noteRemoved(db: Queries, snapshotId: string): Promise<void> {
+  return writeSnapshot(db, snapshotId, { ...EMPTY, offsite_due_at: null, offsite_fault: null })
+}
+
+export function postpone(db: Queries, snapshotId: string, dueAt: number, fault: string): Promise<void> {
+  return writeSnapshot(db, snapshotId, { offsite_due_at: dueAt, offsite_fault: fault.slice(0, 500) })
+}
+
+/** Notes that the copy off site is damaged. It is made anew if its host still has it. */
+export function noteDamaged(db: Queries, snapshotId: string, dueAt: number, fault: string): Promise<void> {
+  const anew = { offsite_parts: 0, offsite_at: null, offsite_sha256: null }
+  return writeSnapshot(db, snapshotId, { ...anew, offsite_due_at: dueAt, offsite_fault: fault.slice(0, 500) })
+}
+
+/** Counts copies by their state off site, for the operator. */
+export async function countOffsite(db: Queries) {
+  const rows = await db
+    .selectFrom('snapshots')
+    .select(({ eb, fn }) => [
+      eb
+        .case()
+        .when('deleted_at', 'is not', null)
+        .then('removing')
+        .when('offsite_at', 'is not', null)
+        .then('stored')
+        .else('waiting')
+        .end()
+        .as('state'),
+      fn.countAll<number>().as('total'),
+      fn.coalesce(fn.sum<number>('bytes'), sql<number>`0`).as('bytes'),
+      fn.min('created_at').as('oldest_created_at'),
+      fn.max('offsite_fault').as('fault'),
+    ])
+    .where((eb) =>
+      eb.or([
+        eb.and([eb('deleted_at', 'is', null), eb('status', '=', 'available')]),
+        eb.and([eb('deleted_at', 'is not', null), eb('offsite_place', 'is not', null)]),
+      ]),
+    )
+    .groupBy('state')
+    .execute()
+  return rows.map((row) => ({ ...row, total: Number(row.total), bytes: Number(row.bytes) }))
+}

@@ -1,0 +1,203 @@
+import type { FastifyBaseLogger as Logger } from 'fastify'
+import type { Clock } from '../clock.ts'
+import { Semaphore } from '../concurrency.ts'
+import type { Database } from '../database/database.ts'
+import { DriverError } from '../drivers/driver.ts'
+import type { Drivers } from '../drivers/drivers.ts'
+import { Loop } from '../loop.ts'
+import { messageOf } from '../message-of.ts'
+import { PlaceError } from '../offsite/place.ts'
+import type { Vault } from '../offsite/vault.ts'
+import type { Peers } from '../processes/peers.ts'
+import {
+  findOffsite,
+  nextDue,
+  noteDamaged,
+  noteParts,
+  noteRemoved,
+  noteSent,
+  type OffsiteRow,
+  postpone,
+  sendAllTo,
+} from './offsite-rows.ts'
+
+const LOOK_EVERY_MS = 15_000
+/** The time after which a copy is tried again that could not be sent or removed. */
+const RETRY_MS = 5 * 60_000
+/** Copies that are brought back at once. Each takes four parts of the memory. */
+const AT_ONCE = 2
+
+interface OffsiteOptions {
+  db: Database
+  clock: Clock
+  log: Logger
+  drivers: Drivers
+  peers: Peers
+  /** Null: the operator has set no place. */
+  vault: Vault | null
+}
+
+/** A failure that nobody has asked about for this long is forgotten. */
+const TOLD_FOR_MS = 5 * 60_000
+
+/** A copy on its way back to its host. Once it is there, its host lists it. */
+export type BringState =
+  | { state: 'copying'; progress: number }
+  /** There is no whole copy off site. */
+  | { state: 'absent' }
+  | Failure
+
+interface Failure {
+  state: 'failed'
+  /** `unavailable`: the place or the host, so that the next call tries again. */
+  code: 'unavailable' | 'disk_full' | 'damaged'
+}
+
+interface Bringing {
+  progress: number
+  /** The failure, until it is told, or too old to be told; null: it is under way. */
+  failed: { state: Failure; at: number } | null
+  /** Never fails. */
+  done: Promise<void>
+}
+
+/** Copies snapshots, images and backups off site, removes them from there with their rows, and brings them back. */
+export class Offsite {
+  readonly #options: OffsiteOptions
+  readonly #loop: Loop
+  readonly #bringing = new Map<string, Bringing>()
+  readonly #turns = new Semaphore(AT_ONCE)
+  readonly #stopping = new AbortController()
+  #isSettled = false
+
+  constructor(options: OffsiteOptions) {
+    this.#options = options
+    this.#loop = new Loop({
+      ...options,
+      turn: () => this.look(),
+      failure: 'copies could not be sent off site; trying again',
+      pauseMs: () => LOOK_EVERY_MS,
+      isOurs: () => options.peers.holds('reconciler'),
+    })
+  }
+
+  /** The place without secrets; null: none is set. */
+  get place(): string | null {
+    return this.#options.vault?.place ?? null
+  }
+
+  start(): void {
+    if (this.#options.vault) this.#loop.start()
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Error('The service ends'))
+    await this.#loop.stop()
+    await this.settled()
+  }
+
+  /** Resolves when nothing is being brought back. */
+  async settled(): Promise<void> {
+    await Promise.all([...this.#bringing.values()].map(({ done }) => done))
+  }
+
+  /** True if a row's copy is whole in the place that is set. */
+  has({ offsite_at, offsite_place }: Pick<OffsiteRow, 'offsite_at' | 'offsite_place'>): boolean {
+    return offsite_at !== null && offsite_place !== null && offsite_place === this.place
+  }
+
+  /** Sends and removes all that is due, one copy at a time, so that customers keep the line to themselves. */
+  async look(): Promise<void> {
+    const { db, clock, log, vault } = this.#options
+    if (!vault) return
+    vault.rest()
+    if (!this.#isSettled) await sendAllTo(db, vault.place, clock.now())
+    this.#isSettled = true
+    while (!this.#stopping.signal.aborted) {
+      const due = await nextDue(db, clock.now())
+      if (!due) return
+      const { snapshot_id } = due
+      try {
+        await (due.deleted_at === null ? this.#send(vault, due) : this.#remove(vault, due))
+      } catch (error) {
+        log.error({ err: error, snapshot_id }, 'a copy could not be sent off site, or removed; trying again')
+        await postpone(db, snapshot_id, clock.now() + RETRY_MS, messageOf(error))
+        // The others would only wait for the same place.
+        if (error instanceof PlaceError) return
+      }
+    }
+  }
+
+  async #send(vault: Vault, { snapshot_id, pool, ...row }: OffsiteRow): Promise<void> {
+    const { db, clock, drivers } = this.#options
+    const done = row.offsite_place === vault.place ? row.offsite_parts : 0
+    // It is noted before the first part, so that a copy that is deleted now leaves nothing there.
+    let isWanted = await noteParts(db, snapshot_id, vault.place, done)
+    if (!isWanted) return
+    const noted = async (parts: number) => {
+      isWanted = (await noteParts(db, snapshot_id, vault.place, parts)) && !this.#stopping.signal.aborted
+      return isWanted
+    }
+    const sent = await vault.send(drivers.at(pool).snapshotFiles, snapshot_id, { done, noted })
+    if (sent) await noteSent(db, snapshot_id, sent, clock.now())
+    else if (isWanted) throw new Error('It is missing on its host')
+  }
+
+  async #remove(vault: Vault, { snapshot_id, offsite_place }: OffsiteRow): Promise<void> {
+    const { db, log } = this.#options
+    if (offsite_place === vault.place) await vault.remove(snapshot_id)
+    else if (offsite_place)
+      log.warn({ snapshot_id, offsite_place }, 'a deleted copy stays in a place that is not set any more')
+    await noteRemoved(db, snapshot_id)
+  }
+
+  /** Begins or continues to bring a copy back to its host, and returns the state immediately, as drivers do. */
+  async bring(snapshotId: string): Promise<BringState> {
+    const { db, clock, drivers, vault } = this.#options
+    const known = this.#bringing.get(snapshotId)
+    if (known && !known.failed) return { state: 'copying', progress: known.progress }
+    if (known?.failed) {
+      this.#bringing.delete(snapshotId)
+      if (clock.now() - known.failed.at < TOLD_FOR_MS) return known.failed.state
+    }
+    const row = await findOffsite(db, snapshotId)
+    if (!vault || !row || !this.has(row) || this.#stopping.signal.aborted) return { state: 'absent' }
+    const kept = await drivers.at(row.pool).listSnapshots([snapshotId])
+    // Another call may have been quicker.
+    if (kept.get(snapshotId)?.isReady || this.#bringing.has(snapshotId))
+      return { state: 'copying', progress: 0 }
+    const begun: Bringing = { progress: 0, failed: null, done: Promise.resolve() }
+    this.#bringing.set(snapshotId, begun)
+    begun.done = this.#carry(vault, row, begun).then((state) => {
+      if (state) begun.failed = { state, at: clock.now() }
+      else this.#bringing.delete(snapshotId)
+    })
+    return { state: 'copying', progress: 0 }
+  }
+
+  /** Never fails. */
+  async #carry(vault: Vault, row: OffsiteRow, begun: Bringing): Promise<Failure | null> {
+    const { db, clock, log, drivers } = this.#options
+    const { snapshot_id, pool, offsite_sha256 } = row
+    await this.#turns.acquire()
+    try {
+      const damage = await vault.bring(drivers.at(pool).snapshotFiles, snapshot_id, {
+        sha256: offsite_sha256 ?? '',
+        progress: (share) => {
+          begun.progress = share
+        },
+        signal: this.#stopping.signal,
+      })
+      if (damage === null) return null
+      log.error({ snapshot_id, reason: damage }, 'a copy off site is damaged')
+      await noteDamaged(db, snapshot_id, clock.now() + RETRY_MS, damage)
+      return { state: 'failed', code: 'damaged' }
+    } catch (error) {
+      const isFull = error instanceof DriverError && error.code === 'disk_full'
+      log.error({ err: error, snapshot_id }, 'a copy could not be brought back')
+      return { state: 'failed', code: isFull ? 'disk_full' : 'unavailable' }
+    } finally {
+      this.#turns.release()
+    }
+  }
+}

@@ -1,0 +1,188 @@
+import { generateX25519Identity } from 'age-encryption'
+import { expect, onTestFinished, test } from 'vitest'
+import { systemClock } from '../../../api/clock.ts'
+import { DriverError } from '../../../api/drivers/driver.ts'
+import { BucketPlace } from '../../../api/offsite/bucket.ts'
+import { Sealer } from '../../../api/offsite/sealer.ts'
+import { TestBucket } from '../../../api/offsite/test-bucket.ts'
+import { Vault } from '../../../api/offsite/vault.ts'
+import { type TestApp, testApp } from '../../harness/app.ts'
+import { make, order } from '../harness/ordering.ts'
+import { makeOperatorToken } from '../operator/harness/shop.ts'
+
+const MINUTE = 60_000
+const WEEK = 7 * 24 * 60 * MINUTE
+const sealer = new Sealer(await generateX25519Identity())
+
+interface Site {
+  t: TestApp
+  bucket: TestBucket
+  /** The state off site, as the operator sees it. */
+  state(): Promise<Record<string, unknown>>
+}
+
+/** An installation with a bucket, in which a copy is several parts. */
+async function withBucket(): Promise<Site> {
+  const bucket = new TestBucket()
+  await bucket.listen()
+  onTestFinished(() => bucket.close())
+  const vault = new Vault(new BucketPlace(bucket.place(), systemClock), sealer, { partBytes: 300 })
+  const t = await testApp({ vault })
+  const { value } = await makeOperatorToken(t, ['operator:read'])
+  const state = async () => (await t.callAs(value)('GET', '/operator/offsite')).body
+  return { t, bucket, state }
+}
+
+async function take(t: TestApp, server_id: string): Promise<string> {
+  const { body } = await t.call('POST', '/snapshots', { server_id })
+  await t.finish()
+  return body.snapshot_id
+}
+
+/** Carries out all that is due. What is brought back takes no time of the clock. */
+async function finish(t: TestApp): Promise<void> {
+  for (;;) {
+    await t.work()
+    await t.app.offsite.settled()
+    const due = await t.app.engine.nextDueAt()
+    if (due === null) return
+    t.clock.advance(Math.max(1, due - t.clock.now()))
+  }
+}
+
+async function restore(t: TestApp, id: string, snapshot_id: string) {
+  const { body } = await t.call('POST', `/servers/${id}/restore`, { snapshot_id })
+  await finish(t)
+  return (await t.call('GET', `/operations/${body.operation_id}`)).body
+}
+
+const keysOf = ({ objects }: TestBucket, id: string) =>
+  [...objects.keys()].filter((key) => key.startsWith(`${id}/`))
+
+test('a snapshot is copied off site once, encrypted, and removed there when it is deleted', async () => {
+  const { t, bucket, state } = await withBucket()
+  const id = await make(t, { name: 'a-name-to-look-for' })
+  const snapshot = await take(t, id)
+  expect(await state()).toMatchObject({ waiting: { total: 1 }, waiting_since: expect.any(String) })
+  await t.app.offsite.look()
+  expect(keysOf(bucket, snapshot).length).toBeGreaterThan(3)
+  for (const bytes of bucket.objects.values()) {
+    expect(bytes.subarray(0, 21).toString()).toBe('age-encryption.org/v1')
+    expect(bytes.includes('a-name-to-look-for')).toBe(false)
+  }
+  expect(await state()).toMatchObject({
+    stored: { total: 1, bytes: expect.any(Number) },
+    ...{ waiting: { total: 0 }, waiting_since: null, fault: null },
+  })
+  bucket.seen.length = 0
+  await t.app.offsite.look()
+  expect(bucket.seen).toEqual([])
+  await t.call('DELETE', `/snapshots/${snapshot}`)
+  expect(await state()).toMatchObject({ stored: { total: 0 }, removing: { total: 1 } })
+  await t.app.offsite.look()
+  expect(bucket.objects.size).toBe(0)
+  expect(await state()).toMatchObject({ removing: { total: 0 } })
+})
+
+test('a snapshot that its host has lost is brought back by a restore, a new server and an image', async () => {
+  const { t } = await withBucket()
+  const id = await make(t)
+  const snapshot = await take(t, id)
+  await t.app.offsite.look()
+  const files = await t.driver.snapshotFiles.list(snapshot)
+  const lose = () => t.driver.removeSnapshot(snapshot)
+  await lose()
+  expect(await restore(t, id, snapshot)).toMatchObject({ status: 'succeeded' })
+  expect(await t.driver.snapshotFiles.list(snapshot)).toEqual(files)
+  await lose()
+  const { body: other } = await t.call(
+    'POST',
+    '/servers',
+    await order(t.call, { template_id: undefined, snapshot_id: snapshot }),
+  )
+  await finish(t)
+  expect((await t.call('GET', `/servers/${other.server_id}`)).body).toMatchObject({ status: 'running' })
+  await lose()
+  const { body: image } = await t.call('POST', '/images', { name: 'golden', snapshot_id: snapshot })
+  await finish(t)
+  expect((await t.call('GET', `/images/${image.image_id}`)).body.status).toBe('available')
+})
+
+test('a copy that rotted on its host is replaced by the one off site, and stays available', async () => {
+  const { t } = await withBucket()
+  const id = await make(t)
+  const snapshot = await take(t, id)
+  await t.app.offsite.look()
+  await t.driver.damages(snapshot)
+  t.clock.advance(WEEK)
+  await t.app.backups.verify()
+  expect((await t.call('GET', `/snapshots/${snapshot}`)).body.status).toBe('available')
+  expect((await t.driver.listSnapshots([snapshot])).size).toBe(0)
+  expect(await restore(t, id, snapshot)).toMatchObject({ status: 'succeeded' })
+})
+
+test('a bucket that is away stops copies alone: they go on with the next part once it is back', async () => {
+  const { t, bucket, state } = await withBucket()
+  const id = await make(t)
+  const snapshot = await take(t, id)
+  // The second part and all its repeats are refused.
+  const refuse = () => (bucket.statuses = Array.from({ length: 5 }, () => 507))
+  const put = bucket.objects.set.bind(bucket.objects)
+  bucket.objects.set = (key, bytes) => {
+    if (bucket.objects.size === 0) refuse()
+    return put(key, bytes)
+  }
+  await t.app.offsite.look()
+  expect(keysOf(bucket, snapshot)).toHaveLength(1)
+  expect(await state()).toMatchObject({ waiting: { total: 1 }, fault: expect.stringContaining('507') })
+  expect(await make(t)).toEqual(expect.any(String))
+  bucket.statuses = []
+  await t.app.offsite.look()
+  expect(keysOf(bucket, snapshot)).toHaveLength(1)
+  const [first] = bucket.seen
+  t.clock.advance(5 * MINUTE)
+  await t.app.offsite.look()
+  expect(bucket.seen.filter((request) => request === first)).toHaveLength(1)
+  expect(await state()).toMatchObject({ stored: { total: 1 }, fault: null })
+})
+
+test('a host without room, and a copy that somebody changed, are told apart, and the server keeps its disk', async () => {
+  const { t, bucket, state } = await withBucket()
+  const id = await make(t)
+  const snapshot = await take(t, id)
+  await t.app.offsite.look()
+  await t.driver.removeSnapshot(snapshot)
+  t.driver.failNext('writeSnapshot', new DriverError('disk_full', 'The disk is full.'))
+  const full = await restore(t, id, snapshot)
+  expect(full).toMatchObject({ status: 'failed', error: { code: 'disk_full' } })
+  const [part = ''] = keysOf(bucket, snapshot)
+  bucket.objects.set(part, Buffer.from('changed'))
+  const lost = await restore(t, id, snapshot)
+  expect(lost).toMatchObject({ status: 'failed', error: { code: 'snapshot_lost' } })
+  expect(lost.error.message).toContain('keeps its disk')
+  expect((await t.call('GET', `/servers/${id}`)).body.status).toBe('running')
+  expect(await state()).toMatchObject({ stored: { total: 0 }, fault: expect.stringContaining('damaged') })
+})
+
+test('what was copied to another place, or before there was one, is copied to the one that is set', async () => {
+  const { t, bucket, state } = await withBucket()
+  const snapshot = await take(t, await make(t))
+  const other = { offsite_place: '/mnt/before', offsite_parts: 9, offsite_at: 1, offsite_due_at: null }
+  await t.db.updateTable('snapshots').set(other).execute()
+  await t.app.offsite.look()
+  expect(await state()).toMatchObject({ stored: { total: 1 } })
+  expect(keysOf(bucket, snapshot)).toContain(`${snapshot}/copy.json.age`)
+})
+
+test('a snapshot that is deleted while it is copied leaves nothing off site', async () => {
+  const { t, bucket } = await withBucket()
+  const snapshot = await take(t, await make(t))
+  const read = t.driver.snapshotFiles.read
+  t.driver.snapshotFiles.read = async (id, part) => {
+    if (part.at > 0) await t.call('DELETE', `/snapshots/${snapshot}`)
+    return read(id, part)
+  }
+  await t.app.offsite.look()
+  await t.app.offsite.look()
+  expect(bucket.objects.size).toBe(0)
+})
