@@ -9,6 +9,7 @@ import { backupCommand } from './commands/backup.ts'
 import { catalogCommands } from './commands/catalog.ts'
 import { logCommand } from './commands/command-log.ts'
 import { diskCommands } from './commands/disk.ts'
+import { hostCommands } from './commands/host.ts'
 import { exportCommand, importCommand } from './commands/move.ts'
 import { imageCommands, migrateCommand } from './commands/operator.ts'
 import { operatorCommands } from './commands/operator-token.ts'
@@ -111,6 +112,7 @@ program.addCommand(operatorCommands(config))
 program.addCommand(imageCommands(config))
 program.addCommand(catalogCommands(config))
 program.addCommand(diskCommands(config))
+program.addCommand(hostCommands(config))
 program.addCommand(upgradeNotesCommand())
 
 /** Commands that were created elsewhere take over this program's error handling. */

@@ -17,6 +17,7 @@ import { hold } from '../servers/suspension.ts'
 import { catalogInForce } from './catalog.ts'
 import { isServed, openSecrets } from './installation.ts'
 import { NAMED, paged, printMore, wholeNumber } from './listing.ts'
+import { openVault } from './offsite.ts'
 import { accountByNameOrId, type ReadConfig, shortTime, withDatabase } from './operator.ts'
 import { printFields, printTable } from './print.ts'
 import { publicHost } from './public-name.ts'
@@ -166,12 +167,14 @@ async function ordered(
 /** The program without drivers and workers, as only the service may touch machines. */
 export async function operatorsApp(db: Database, config: Config): Promise<App> {
   const { catalog } = await catalogInForce(config)
+  const secrets = await openSecrets(config, db)
   return buildApp({
     db,
     clock,
     drivers: new Drivers(defaultModule.name, {}, poolsPerZone),
     catalog,
-    secrets: await openSecrets(config, db),
+    secrets,
+    vault: await openVault(config, db, secrets),
     log: pino({ level: 'silent' }),
     ...config,
     sshHost: publicHost(config),

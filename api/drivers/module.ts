@@ -114,6 +114,15 @@ export interface ArchivedMachines {
   leftOut: string[]
 }
 
+/** The things on a host's disk, by their ids. */
+export interface Stock {
+  /** Machines; false: it lacks its disk or its specification. */
+  machines: ReadonlyMap<string, boolean>
+  /** Snapshots and images; false: it is not complete. */
+  snapshots: ReadonlyMap<string, boolean>
+  volumes: ReadonlySet<string>
+}
+
 /** A driver as the rest of the program sees it before it is opened: api/drivers/modules/modules.ts lists them all. */
 export interface DriverModule<Name extends string, Own extends TProperties, OfTemplates extends TProperties> {
   /** As zones and settings name it. */
@@ -148,6 +157,8 @@ export interface DriverModule<Name extends string, Own extends TProperties, OfTe
   openImages?(dataDir: string, log: ImageLog): HostImages
   /** True if the data folder holds the machine of one of these servers. */
   hasMachine?(dataDir: string, serverIds: readonly string[]): boolean
+  /** Looks at the data folder without opening the driver, also while it is open elsewhere. */
+  stock?(dataDir: string): Promise<Stock>
   /** Adds the files of its machines in the data folder to a backup. */
   archive?(archive: Archive, dataDir: string, withDisks: boolean): Promise<ArchivedMachines>
 }

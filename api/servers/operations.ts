@@ -47,6 +47,8 @@ export interface RebuildData extends BootData {
   login: Pick<ServerTable, 'template_id' | 'username' | 'ssh_keys' | 'password' | 'user_data'>
   /** The instance of the next disk (default: a new one, named after the operation). */
   instance_id?: string
+  /** If set, the server stays suspended, and gets this status after a top-up. */
+  suspend?: NonNullable<ServerTable['suspended_from']>
 }
 
 /** Data of a rescue: a column of the server's row, which changes once the machine is off. */

@@ -135,3 +135,14 @@ export async function isUsingSnapshot(db: Queries, snapshotId: string): Promise<
     .executeTakeFirst()
   return user !== undefined
 }
+
+/** The servers that should have a machine on a host, unless an operation is in progress. */
+export function machinesOf(db: Queries, pool: string) {
+  return db
+    .selectFrom('servers')
+    .select(['server_id', 'account_id', 'name', 'status', 'copying', 'backing_up', 'has_disk'])
+    .where('pool', '=', pool)
+    .where('deleted_at', 'is', null)
+    .orderBy('server_id')
+    .execute()
+}

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { closedBefore } from '../accounts/status.ts'
 import type { Lent, Queries } from '../database/database.ts'
+import type { SnapshotTable } from './tables.ts'
 
 /** All snapshots, including deleted ones, for the SQL of other features. Each is billed in its server's project. */
 export function billedSnapshots(db: Queries, servers: Lent<{ server_id: string; project_id: string }>) {
@@ -51,4 +52,35 @@ export function systemsOfCopies(db: Queries) {
     .select(['zone_slug', 'template_id'])
     .distinct()
     .where('deleted_at', 'is', null)
+}
+
+/** The copies that are on a host, or should be, or that are off site. */
+export function keptCopies(db: Queries, pool: string) {
+  return db
+    .selectFrom('snapshots')
+    .select(['snapshot_id', 'item_type', 'name', 'status', 'bytes', 'deleted_at'])
+    .select(['offsite_at', 'offsite_place'])
+    .where('pool', '=', pool)
+    .where((eb) =>
+      eb.or([eb('deleted_at', 'is', null), eb('discarded', '=', 0), eb('offsite_place', 'is not', null)]),
+    )
+    .execute()
+}
+
+/** The newest snapshot or backup of a server that can be restored. @param isThere whether its files can be had */
+export async function newestCopy(
+  db: Queries,
+  serverId: string,
+  isThere: (row: SnapshotTable) => boolean,
+): Promise<SnapshotTable | undefined> {
+  const rows = await db
+    .selectFrom('snapshots')
+    .selectAll()
+    .where('server_id', '=', serverId)
+    .where('status', '=', 'available')
+    .where('deleted_at', 'is', null)
+    .orderBy('snapshot_id', 'desc')
+    .limit(SOME)
+    .execute()
+  return rows.find(isThere)
 }

@@ -100,10 +100,18 @@ export async function isAttaching(db: Queries, serverId: string): Promise<boolea
   return (await volumesOf(db, serverId)).some(({ status }) => status !== 'attached')
 }
 
-/** Takes all volumes from a server that is gone. They stay in the account. */
-export async function leaveVolumes(tx: Queries, serverId: string, now: number): Promise<void> {
+/**
+ * Takes all volumes from a server that is gone. They stay in the account.
+ * @param isMeant selects some of them
+ */
+export async function leaveVolumes(
+  tx: Queries,
+  serverId: string,
+  now: number,
+  isMeant: (volumeId: string) => boolean = () => true,
+): Promise<void> {
   for (const { volume_id } of await volumesOf(tx, serverId)) {
-    const row = await lockVolume(tx, volume_id)
+    const row = isMeant(volume_id) ? await lockVolume(tx, volume_id) : undefined
     if (row?.server_id === serverId) await updateVolume(tx, row, { ...DETACHED, updated_at: now })
   }
 }

@@ -20,3 +20,13 @@ export function billedVolumes(db: Queries, servers: Lent<{ server_id: string; pr
 export function zonesWithVolumes(db: Queries) {
   return db.selectFrom('volumes').select('zone_slug').distinct().where('deleted_at', 'is', null)
 }
+
+/** The volumes that a host should have. */
+export function keptVolumes(db: Queries, pool: string) {
+  return db
+    .selectFrom('volumes')
+    .select(['volume_id', 'name', 'server_id'])
+    .where('pool', '=', pool)
+    .where('deleted_at', 'is', null)
+    .execute()
+}

@@ -31,5 +31,6 @@ export const qemu: DriverModule<'qemu', Record<never, never>, DiskImageFields> =
   examine: async (use) => (await import('./walls.ts')).examineWalls(use),
   openImages: (dataDir, log) => new LocalImages({ dataDir, log }),
   hasMachine: (dataDir, serverIds) => serverIds.some((id) => existsSync(path.join(dataDir, 'vms', id))),
+  stock: async (dataDir) => (await import('./stock.ts')).stockOf(dataDir),
   archive: async (...what) => (await import('./archive.ts')).archive(...what),
 }

@@ -5,7 +5,7 @@ import { ownAddresses } from '../addresses.ts'
 import { type DiskImageFields, diskImages } from '../disk-images.ts'
 import type { DriverModule } from '../module.ts'
 import { volumeDevice } from '../volumes.ts'
-import { machinesIn } from './machine.ts'
+import { copyId, machinesIn } from './machine.ts'
 import { volumesIn, volumesOf } from './volumes.ts'
 
 /** Delays of simulated servers: long enough to see an operation go by, short enough not to wait. */
@@ -46,6 +46,18 @@ export const simulator: DriverModule<'simulator', Record<never, never>, DiskImag
   hasMachine: (dataDir, serverIds) => {
     const machines = fileIn(dataDir).load() ?? ''
     return serverIds.some((id) => machines.includes(id))
+  },
+  stock: async (dataDir) => {
+    const idsIn = (text: string | null) => (JSON.parse(text ?? '[]') as [string, unknown][]).map(([id]) => id) // a Map
+    const prefix = copyId('')
+    const all = idsIn(fileIn(dataDir).load())
+    const copies = all.filter((id) => id.startsWith(prefix)).map((id) => id.slice(prefix.length))
+    const machines = all.filter((id) => !id.startsWith(prefix))
+    return {
+      machines: new Map(machines.map((id) => [id, true])),
+      snapshots: new Map(copies.map((id) => [id, true])),
+      volumes: new Set(idsIn(fileIn(dataDir, 'simulated-volumes.json').load())),
+    }
   },
 }
 

@@ -1,0 +1,86 @@
+import type { Clock } from '../../clock.ts'
+import type { Database } from '../../database/database.ts'
+import type { Stock } from '../../drivers/module.ts'
+import type { Offsite } from '../../snapshots/offsite.ts'
+import { newestCopy } from '../../snapshots/queries.ts'
+import { holdSnapshot } from '../../snapshots/snapshots.ts'
+import type { SnapshotTable } from '../../snapshots/tables.ts'
+import { leaveVolumes } from '../../volumes/attachments.ts'
+import { begin } from '../begin.ts'
+import { machinesOf } from '../queries.ts'
+import { isBusy } from '../states.ts'
+import { lockServer } from '../store.ts'
+import type { ServerTable } from '../tables.ts'
+
+export interface BringOptions {
+  db: Database
+  clock: Clock
+  offsite: Offsite
+}
+
+/** A server without its disk. */
+export interface Lost {
+  server_id: string
+  account_id: string
+  name: string
+  /** `begun`: it is restored; `no_copy`: there is none; `busy`: an operation is in progress on it. */
+  outcome: 'begun' | 'no_copy' | 'busy'
+  /** When its copy was made. */
+  copied_at: number | null
+}
+
+/**
+ * Begins to restore all servers of a host that have lost their disk, each from its newest copy on the host or off site.
+ * They are as they were: running, stopped or suspended. Volumes that are lost are detached, as they have no copy.
+ * @param look lists the host's disk; the rows are read first, so that what is made meanwhile counts as there
+ */
+export async function bringBack(
+  options: BringOptions,
+  pool: string,
+  look: () => Promise<Stock>,
+): Promise<Lost[]> {
+  const { db } = options
+  const rows = await machinesOf(db, pool)
+  const stock = await look()
+  const lost: Lost[] = []
+  for (const row of rows.filter(({ server_id }) => !stock.machines.get(server_id))) {
+    const { server_id, account_id, name } = row
+    const isThere = (copy: SnapshotTable) =>
+      stock.snapshots.get(copy.snapshot_id) === true || options.offsite.has(copy)
+    const copy = await newestCopy(db, server_id, isThere)
+    // A server that was never completed has no disk to lose.
+    if (!copy && !row.has_disk) continue
+    const outcome = copy ? await beginRestore(options, server_id, copy, stock) : 'no_copy'
+    lost.push({ server_id, account_id, name, outcome, copied_at: copy?.created_at ?? null })
+  }
+  return lost
+}
+
+function beginRestore(
+  { db, clock }: BringOptions,
+  serverId: string,
+  { snapshot_id }: SnapshotTable,
+  { volumes }: Stock,
+): Promise<'begun' | 'busy' | 'no_copy'> {
+  return db.transaction().execute(async (tx) => {
+    const now = clock.now()
+    const server = await lockServer(tx, serverId)
+    if (!server || isBusy(server)) return 'busy'
+    const copy = await holdSnapshot(tx, server.account_id, snapshot_id)
+    if (!copy) return 'no_copy'
+    await leaveVolumes(tx, serverId, now, (id) => !volumes.has(id))
+    const { template_id, username, ssh_keys, password, instance_id } = copy
+    const login = { template_id, username, ssh_keys, password, user_data: server.user_data }
+    const data = { login, instance_id, ...restOf(server) }
+    const change = { snapshot_id, status_reason: server.status_reason }
+    await begin(tx, server, 'restore', data, { now, change })
+    return 'begun'
+  })
+}
+
+/** A server that was off stays off, and one that was suspended stays suspended. */
+function restOf({ status, suspended_from }: ServerTable) {
+  if (status === 'suspended')
+    return { start_on_create: false, suspend: suspended_from ?? ('stopped' as const) }
+  return status === 'stopped' ? { start_on_create: false } : {}
+}
