@@ -26,11 +26,10 @@ test('servers of a lost data folder are brought back by one command, from a back
     return body.server_id
   }
   const [web, off, bare] = [await make('web'), await make('off'), await make('bare')]
-  const volume = { name: 'data', size_gb: 1, server_id: web }
-  const { body: data } = await before.call('POST', '/volumes', { ...volume, zone_slug: 'local-1' })
-  await expect
-    .poll(async () => (await before.call('GET', `/volumes/${data.volume_id}`)).body.status)
-    .toBe('attached')
+  const volume = { name: 'data', size_gb: 1, zone_slug: 'local-1' }
+  const { body: data } = await before.call('POST', '/volumes', volume)
+  const attached = await before.call('POST', `/volumes/${data.volume_id}/attach`, { server_id: web })
+  await ended(before, attached.body.operation_id)
   await ended(before, (await before.call('POST', `/servers/${off}/stop`)).body.operation_id)
   const copies: string[] = []
   for (const server_id of [web, off]) {
