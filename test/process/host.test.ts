@@ -50,6 +50,11 @@ test('servers of a lost data folder are brought back by one command, from a back
   const restored = { BERTH_DATA: at('restored'), BERTH_PASSPHRASE }
   expect(await run(['restore', at('backup.tar')], restored)).toMatchObject({ code: 0 })
   const after = await serve(at('restored'), env)
+  const check = () => run(['disk', 'check'], { ...env, BERTH_DATA: at('restored') })
+  const lost = await check()
+  expect(lost).toMatchObject({ code: 1, stderr: expect.stringContaining('Nothing was changed') })
+  for (const id of [web, off, bare]) expect(lost.stdout).toMatch(new RegExp(`server +${id} .* missing\n`))
+  for (const id of copies) expect(lost.stdout).toMatch(new RegExp(`copy +${id} .* only off site\n`))
   const rebuilt = await run(['host', 'rebuild'], { ...env, BERTH_DATA: at('restored') })
   expect(rebuilt).toMatchObject({ code: 0, stderr: '' })
   expect(rebuilt.stdout).toMatch(new RegExp(`${web} .* restoring\n`))
@@ -62,4 +67,12 @@ test('servers of a lost data folder are brought back by one command, from a back
   const again = await run(['host', 'rebuild'], { ...env, BERTH_DATA: at('restored') })
   expect(again.stdout).not.toContain('restoring')
   expect(readdirSync(at('offsite')).sort()).toEqual(copies.sort())
+  mkdirSync(at('offsite/stranger'))
+  const rest = (await check()).stdout.split('\n').filter((line) => line.includes(' '))
+  expect(rest.slice(1)).toEqual([
+    expect.stringMatching(new RegExp(`server +${bare} .* missing$`)),
+    expect.stringMatching(new RegExp(`volume +${data.volume_id} .* missing$`)),
+    expect.stringMatching(/copy off site +stranger +orphaned$/),
+  ])
+  expect(existsSync(at('offsite/stranger'))).toBe(true)
 })
