@@ -11,6 +11,13 @@ async function ended(service: Service, operationId: string): Promise<void> {
   await expect.poll(look).toBe('succeeded')
 }
 
+/** Takes a snapshot. @returns its id */
+async function copyOf(service: Service, server_id: string): Promise<string> {
+  const { body } = await service.call('POST', '/snapshots', { server_id })
+  await ended(service, body.operation_id)
+  return body.snapshot_id
+}
+
 const statusOf = async (service: Service, id: string) =>
   (await service.call('GET', `/servers/${id}`)).body.status
 
@@ -31,12 +38,7 @@ test('servers of a lost data folder are brought back by one command, from a back
   const attached = await before.call('POST', `/volumes/${data.volume_id}/attach`, { server_id: web })
   await ended(before, attached.body.operation_id)
   await ended(before, (await before.call('POST', `/servers/${off}/stop`)).body.operation_id)
-  const copies: string[] = []
-  for (const server_id of [web, off]) {
-    const { body } = await before.call('POST', '/snapshots', { server_id })
-    await ended(before, body.operation_id)
-    copies.push(body.snapshot_id)
-  }
+  const copies = [await copyOf(before, web), await copyOf(before, off)]
   const keys = async (service: Service) =>
     (await service.call('GET', `/servers/${web}/details`)).body.host_keys
   const known = await keys(before)
