@@ -13,7 +13,7 @@ const isMissing = spawnSync('hcloud', ['version']).error !== undefined
 if (isMissing) console.error('*** SKIPPED: the hcloud command, which is not installed. ***')
 const test = always.skipIf(isMissing)
 
-/** Every command of its groups; those after an exclamation mark are refused, with the code behind the arrow. */
+/** Commands of all its groups; those after an exclamation mark are refused, with the code behind the arrow. */
 const script = `
 location list
 location describe local-1
@@ -109,7 +109,7 @@ ssh-key delete desktop
 
 const rules = [{ direction: 'in', protocol: 'tcp', port: '80', source_ips: ['0.0.0.0/0'] }]
 
-test('every command of the groups of hcloud works, or says what is not offered', async () => {
+test('85 commands of hcloud work, or say what is not offered', async () => {
   const catalog = catalogWith('public_ipv4: [203.0.113.0/28]')
   const t = await loggedIn({ hasHcloud: true, catalog })
   const home = mkdtempSync(path.join(tmpdir(), 'berth-hcloud-'))
