@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { v7 as uuid } from 'uuid'
 import { paidIn } from '../billing/ledger.ts'
 import type { Clock } from '../clock.ts'
-import { type Database, inTransaction, isDuplicate, type Queries } from '../database/database.ts'
+import { type Database, inTransaction, isDuplicate, type Queries, send } from '../database/database.ts'
 import { contains, type Page, pageOf } from '../database/page.ts'
 import { prepared } from '../database/prepared.ts'
 import { audit, record } from '../events/outbox.ts'
@@ -202,13 +202,18 @@ export const serverQuotas: readonly (Quota & { name: keyof Load })[] = [
   },
 ]
 
-/**
- * Adds to the size of the account's servers. Two requests at the same instant can't pass a quota together: the
- * row is locked by the first update.
- * @throws ApiError quota_exceeded
- */
-export async function takeQuota(tx: Queries, accountId: string, load: Load): Promise<void> {
-  const account = await tx
+/** Adds to the size of an account's servers, and locks its row, so that two requests can't pass a quota together. */
+export function addLoad(tx: Queries, accountId: string, load: Load): Promise<void> {
+  const { servers, cpu, ram_mb, disk_gb } = load
+  return send(tx, addition.with(tx, { accountId, servers, cpu, ram_mb, disk_gb }))
+}
+
+const addition = prepared((db, { accountId, ...load }: { accountId: string } & Load) =>
+  adding(db, accountId, load),
+)
+
+function adding(db: Queries, accountId: string, load: Load) {
+  return db
     .updateTable('accounts')
     .set((eb) => ({
       servers_used: eb('servers_used', '+', load.servers),
@@ -217,9 +222,25 @@ export async function takeQuota(tx: Queries, accountId: string, load: Load): Pro
       disk_gb_used: eb('disk_gb_used', '+', load.disk_gb),
     }))
     .where('account_id', '=', accountId)
-    .returningAll()
-    .returning(paidIn(tx, accountId).as('paid'))
-    .executeTakeFirstOrThrow()
+}
+
+const LIMITED = ['account_id', 'quotas', 'default_project_id'] as const
+const LOADED = [...LIMITED, 'servers_used', 'cpu_used', 'ram_mb_used', 'disk_gb_used'] as const
+
+/** An account with the size of its servers. */
+export type Loaded = Limited & Pick<AccountTable, (typeof LOADED)[number]>
+
+/** A query of an account with what decides how large its servers may be. */
+export function loadedAccount(db: Queries, accountId: string) {
+  return db
+    .selectFrom('accounts')
+    .where('accounts.account_id', '=', accountId)
+    .select(LOADED.map((column) => `accounts.${column}` as const))
+    .select(paidIn(db, accountId).as('paid'))
+}
+
+/** @param account as it is once the load is added @throws ApiError quota_exceeded */
+export function requireLoad(account: Loaded, load: Load): void {
   for (const quota of serverQuotas) {
     const requested = load[quota.name]
     const used = account[`${quota.name}_used`] - requested
@@ -227,10 +248,19 @@ export async function takeQuota(tx: Queries, accountId: string, load: Load): Pro
   }
 }
 
+/** Does what addLoad does, and checks the quotas. @throws ApiError quota_exceeded */
+export async function takeQuota(tx: Queries, accountId: string, load: Load): Promise<void> {
+  const account = await adding(tx, accountId, load)
+    .returning(LOADED)
+    .returning(paidIn(tx, accountId).as('paid'))
+    .executeTakeFirstOrThrow()
+  requireLoad(account, load)
+}
+
 const forUpdate = prepared((db, { accountId }: { accountId: string }) =>
   db
     .selectFrom('accounts')
-    .select(['account_id', 'quotas', 'default_project_id', paidIn(db, accountId).as('paid')])
+    .select([...LIMITED, paidIn(db, accountId).as('paid')])
     .where('account_id', '=', accountId)
     .forNoKeyUpdate(),
 )

@@ -6,7 +6,7 @@ import { prepared, type RowOf } from '../database/prepared.ts'
 import { record } from '../events/outbox.ts'
 import type { EventType } from '../events/types.ts'
 import type { Quota } from '../feature.ts'
-import { ApiError, bodyIssue, found, type Issue } from '../http/contract/problem.ts'
+import { ApiError, bodyIssue, found, type Issue, invalid } from '../http/contract/problem.ts'
 import type { Remember } from '../http/contract/route.ts'
 import { lockAccount } from './accounts.ts'
 import { requireRoom } from './quotas.ts'
@@ -122,21 +122,27 @@ export async function countProjects(db: Queries, accountId: string): Promise<num
   return (await numberOf.first(db, { accountId }))?.total ?? 0
 }
 
-/** Counts the servers of a project; @returns false if the account has no such project */
-export async function countInProject(
+/**
+ * Counts the servers of a project.
+ * @throws ApiError validation_failed if the account has no such project, at the latest with the commit
+ */
+export function countInProject(
   tx: Queries,
   accountId: string,
   projectId: string,
   change: 1 | -1,
-): Promise<boolean> {
-  const { numUpdatedRows } = await tx
-    .updateTable('projects')
-    .set((eb) => ({ server_count: eb('server_count', '+', change) }))
-    .where('project_id', '=', projectId)
-    .where('account_id', '=', accountId)
-    .executeTakeFirst()
-  return numUpdatedRows > 0n
+): Promise<void> {
+  const counted = counting.with(tx, { accountId, projectId, change })
+  return send(tx, counted, change === 1 ? () => invalid([unknownProject()]) : undefined)
 }
+
+const counting = prepared((db, values: { accountId: string; projectId: string; change: number }) =>
+  db
+    .updateTable('projects')
+    .set((eb) => ({ server_count: eb('server_count', '+', values.change) }))
+    .where('project_id', '=', values.projectId)
+    .where('account_id', '=', values.accountId),
+)
 
 /** The issue with an order or a change that names another account's project, or none. */
 export function unknownProject(): Issue {

@@ -162,13 +162,15 @@ export class Capacity {
       }
   }
 
-  /** The error that `reserving` would throw for a server of this size now; null if there is room. */
-  async lack(db: Queries, place: Place, size: Size): Promise<ApiError | null> {
+  /**
+   * Returns the error that `reserving` would throw for a server of this size; null if there is room.
+   * @param used what servers hold of the pool
+   */
+  async lack(db: Queries, place: Place, size: Size, used: Size): Promise<ApiError | null> {
     if (this.#isSilent(place.pool)) return silent()
     const total = this.#totalFor(place)
-    const usage = await usageByPool(db)
-    const isThere = missing(size, total, usage.get(place.pool)).length === 0
-    return isThere ? null : this.#full(usage, { place, size, total })
+    const isThere = missing(size, total, used).length === 0
+    return isThere ? null : this.#full(await usageByPool(db), { place, size, total })
   }
 
   /** The capacity of the pool for a zone and CPU type. */

@@ -42,6 +42,11 @@ export async function usageByPool(db: Queries): Promise<Map<string, Size>> {
 
 const usage = prepared((db) => db.selectFrom('pool_usage').selectAll())
 
+/** A query of what servers hold of a pool. */
+export function usageOf(db: Queries, pool: string) {
+  return db.selectFrom('pool_usage').select(PARTS).where('pool', '=', pool)
+}
+
 /** Gives back a reservation with the commit. */
 export function releaseCapacity(tx: Queries, pool: string, { cpu, ram_mb, disk_gb }: Size): Promise<void> {
   const given = { cpu: -cpu, ram_mb: -ram_mb, disk_gb: -disk_gb }

@@ -2,6 +2,7 @@ import {
   type AliasableExpression,
   type Compilable,
   type Kysely,
+  type QueryResult,
   SqliteAdapter,
   sql,
   type Transaction,
@@ -169,18 +170,19 @@ export function taking<Result>(db: Database, run: (tx: Queries) => Promise<Resul
 }
 
 /**
- * Sends a write whose result nobody reads. On PostgreSQL the transaction does not wait for it: if it fails, the next
- * statement or the commit throws its error. So it must be one that is not refused in normal use.
+ * Sends a write whose result nobody reads. On PostgreSQL it goes with the transaction's next statement or its commit,
+ * which throws its error: so it must be one that is not refused in normal use.
+ * @param orElse the error if it changes no row (default: it need not)
  */
-export async function send(tx: Queries, write: Compilable): Promise<void> {
+export async function send(tx: Queries, write: Compilable, orElse?: () => Error): Promise<void> {
   const query = write.compile()
-  if (!tx.isTransaction) {
-    await tx.executeQuery(query)
-    return
+  const requireOne = ({ numAffectedRows = 0n }: QueryResult<unknown>) => {
+    if (orElse && numAffectedRows === 0n) throw orElse()
   }
+  if (!tx.isTransaction) return requireOne(await tx.executeQuery(query))
   await tx.getExecutor().provideConnection(async (connection) => {
-    if (connection instanceof PostgresConnection) connection.send(query)
-    else await connection.executeQuery(query)
+    if (connection instanceof PostgresConnection) connection.send(query, orElse)
+    else requireOne(await connection.executeQuery(query))
   })
 }
 
@@ -206,6 +208,19 @@ export async function changeLast(
     const { numAffectedRows = 0n } = await connection.executeQuery(query)
     if (isNeeded && numAffectedRows === 0n) throw new Unchanged()
   })
+}
+
+/** Another transaction has just taken what this one had found free. */
+export class Taken extends Error {}
+
+/** Repeats a transaction until nothing that it finds free is taken meanwhile, each time by one that has succeeded. */
+export async function untilFree<Result>(attempt: () => Promise<Result>): Promise<Result> {
+  for (;;)
+    try {
+      return await attempt()
+    } catch (error) {
+      if (!(error instanceof Taken)) throw error
+    }
 }
 
 /** Runs a function in a transaction and rolls it back. */

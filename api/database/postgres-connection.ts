@@ -101,7 +101,8 @@ export class PostgresConnection implements DatabaseConnection {
   #idAsked: Promise<void> | null = null
   /** True if writes were sent after that request. */
   #isIdDue = false
-  /** The writes that were sent without waiting, and the first error among them. */
+  /** Writes that go in one message with the next part, those that were sent, and the first error among them. */
+  #unsent: (() => Promise<void>)[] = []
   #sent: Promise<void>[] = []
   #failure: { error: unknown } | null = null
 
@@ -112,9 +113,9 @@ export class PostgresConnection implements DatabaseConnection {
   }
 
   async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
-    const isFirst = this.#count === null || this.#count === 0
+    const isFirst = (this.#count ?? 0) === 0 && this.#unsent.length === 0
     try {
-      return resultOf(await this.#run(query))
+      return resultOf(await this.#afterUnsent(() => this.#run(query)))
     } catch (error) {
       // Its stack leads to the socket otherwise, and not to the caller.
       if (error instanceof Error) Error.captureStackTrace(error)
@@ -136,12 +137,17 @@ export class PostgresConnection implements DatabaseConnection {
     throw new Error('rows are not streamed')
   }
 
-  /** Sends a write of the transaction. Its error is thrown by the transaction's next statement or by its commit. */
-  send(query: CompiledQuery): void {
+  /**
+   * Sends a write of the transaction with the next statement or the commit, which throws its error.
+   * @param orElse the error of one that must change a row, and finds none
+   */
+  send(query: CompiledQuery, orElse?: () => Error): void {
     const noteFailure = (error: unknown) => {
-      this.#failure ??= { error }
+      const isRefused = orElse !== undefined && codeOf(error) === NONE_CHANGED
+      this.#failure ??= { error: isRefused ? orElse() : error }
     }
-    this.#sent.push(this.#run(query).then(() => {}, noteFailure))
+    const sent = orElse ? { ...query, sql: failingIfNone(query.sql) } : query
+    this.#unsent.push(() => this.#run(sent).then(() => {}, noteFailure))
   }
 
   /** Sends nothing: the beginning goes with the first statement. */
@@ -150,6 +156,7 @@ export class PostgresConnection implements DatabaseConnection {
     this.transaction = ''
     this.last = null
     this.#isIdDue = false
+    this.#unsent = []
     this.#sent = []
     this.#failure = null
   }
@@ -157,12 +164,12 @@ export class PostgresConnection implements DatabaseConnection {
   /** @throws Unchanged; AbortedTransactionError if an earlier error had ended it already */
   async commit(): Promise<void> {
     const { last } = this
-    if (this.#count === 0 && !last) {
+    if (this.#count === 0 && !last && this.#unsent.length === 0) {
       this.#count = null
       return
     }
     await this.#learnId()
-    const answers = this.#together(() => [...(last ? [this.#change(last)] : []), this.#command('COMMIT')])
+    const answers = this.#afterUnsent(() => [...(last ? [this.#change(last)] : []), this.#command('COMMIT')])
     const settled = await Promise.allSettled([...answers, ...this.#sent])
     this.#count = null
     const failed = settled.find(({ status }) => status === 'rejected')
@@ -227,6 +234,7 @@ export class PostgresConnection implements DatabaseConnection {
 
   /** The commit must not be sent before the id is known, by which its outcome can be found out. */
   async #learnId(): Promise<void> {
+    if (this.transaction === '') this.#afterUnsent(() => {})
     await this.#idAsked
     if (this.#isIdDue) this.#askForId()
     await this.#idAsked
@@ -236,10 +244,7 @@ export class PostgresConnection implements DatabaseConnection {
   }
 
   #change({ query: { sql, parameters }, isNeeded }: LastChange): Promise<Answer> {
-    // The division by the number of changed rows fails if there are none, and so does the commit, sent with it. Plain SQL
-    // has no other error on demand, and waiting for the number would hold the row's lock for another trip.
-    const text = isNeeded ? `WITH changed AS (${sql} RETURNING 1) SELECT 1 / count(*) FROM changed` : sql
-    return this.#ask(text, parameters)
+    return this.#ask(isNeeded ? failingIfNone(sql) : sql, parameters)
   }
 
   /** @param isNamed false for one that is sent only once @param isFirst true if it begins a transaction */
@@ -276,6 +281,14 @@ export class PostgresConnection implements DatabaseConnection {
     return error
   }
 
+  /** Sends the writes that wait, and what a function sends, in one packet. */
+  #afterUnsent<Result>(send: () => Result): Result {
+    return this.#together(() => {
+      for (const write of this.#unsent.splice(0)) this.#sent.push(write())
+      return send()
+    })
+  }
+
   /** Sends all that a function sends in one packet. */
   #together<Result>(send: () => Result): Result {
     const { stream } = this.#client.connection
@@ -288,9 +301,17 @@ export class PostgresConnection implements DatabaseConnection {
   }
 }
 
-/** True unless a statement can only read. */
+/**
+ * A write that fails if it changes no row, and with it the commit that was sent already: it divides by the number of rows.
+ * Plain SQL has no other error on demand, and waiting for the number would hold locks for another trip.
+ */
+function failingIfNone(write: string): string {
+  return `WITH changed AS (${write} RETURNING 1) SELECT 1 / count(*) FROM changed`
+}
+
+/** True unless a statement can only read: locks are written too. */
 function mayWrite(query: RootOperationNode): boolean {
-  return query.kind !== 'SelectQueryNode' || query.with !== undefined
+  return query.kind !== 'SelectQueryNode' || query.with !== undefined || query.endModifiers !== undefined
 }
 
 /** The answer as Kysely takes it, which knows what it asked for. */

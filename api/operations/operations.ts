@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { v7 as uuid } from 'uuid'
-import type { Queries } from '../database/database.ts'
+import { type Queries, send } from '../database/database.ts'
 import { deleteFound } from '../database/deletion.ts'
 import { type Page, pageOf } from '../database/page.ts'
 import { prepared, type RowOf } from '../database/prepared.ts'
@@ -56,7 +56,7 @@ export async function insertOperation<Data extends object>(
     finished_at: null,
     readable_until: null,
   }
-  await insert.change(tx, { ...row })
+  await send(tx, insert.with(tx, { ...row }))
   return row
 }
 

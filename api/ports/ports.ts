@@ -1,11 +1,12 @@
 import { randomInt } from 'node:crypto'
+import { sql } from 'kysely'
 import { v7 as uuid } from 'uuid'
 import { lockAccount } from '../accounts/accounts.ts'
 import { requireRoom } from '../accounts/quotas.ts'
 import type { Capacity } from '../catalog/capacity.ts'
 import { catalogProblems } from '../catalog/schema.ts'
 import type { Clock } from '../clock.ts'
-import { type Database, inTransaction, type Queries } from '../database/database.ts'
+import { type Database, inTransaction, type Queries, send, Taken } from '../database/database.ts'
 import { countOf, type Page, pageOf } from '../database/page.ts'
 import { prepared, type RowOf } from '../database/prepared.ts'
 import { type PortRange, SSH_PORT } from '../drivers/driver.ts'
@@ -210,17 +211,48 @@ export async function settlePorts(db: Queries, serverId: string, now: number): P
   await pending.set({ status: 'active' }).execute()
 }
 
+/** The number of host ports among which an order looks for a free one. */
+const LOOKED_AT = 32
+
+/** Any part of a range: a port that was just released is unlikely to go to another customer. */
+export function partOf({ first, last }: PortRange): PortRange {
+  const from = randomInt(first, Math.max(first, last - LOOKED_AT + 1) + 1)
+  return { first: from, last: Math.min(last, from + LOOKED_AT - 1) }
+}
+
+/** A query of the taken TCP ports of a range, for anyFree. */
+export function takenIn(db: Queries, { first, last }: PortRange) {
+  return db
+    .selectFrom('ports')
+    .select(sql<string | null>`string_agg(CAST(host_port AS text), ',')`.as('taken'))
+    .where('protocol', '=', 'tcp')
+    .where('host_port', '>=', first)
+    .where('host_port', '<=', last)
+}
+
+/** Any port of a range that is not taken, or null. */
+export function anyFree({ first, last }: PortRange, taken: string | null): number | null {
+  const used = new Set(taken?.split(',').map(Number))
+  const free = Array.from({ length: last - first + 1 }, (_, at) => first + at).filter(
+    (port) => !used.has(port),
+  )
+  return free[randomInt(Math.max(1, free.length))] ?? null
+}
+
 /**
- * Publishes the SSH port of a new server.
- * @returns its host port
- * @throws ApiError capacity_unavailable
+ * Publishes the SSH port of a new server at a host port that was found free.
+ * @throws Taken if it is no longer, at the latest with the commit
  */
-export async function publishSsh(
-  tx: Queries,
-  range: PortRange,
-  { server_id, account_id, created_at }: Pick<PublishedServer, 'server_id' | 'account_id' | 'created_at'>,
-): Promise<number> {
-  const wanted = {
+export async function publishSshAt(tx: Queries, hostPort: number, server: SshServer): Promise<number> {
+  const row = { port_id: uuid(), host_port: hostPort, ...sshOf(server) }
+  await send(tx, insert.with(tx, row), () => new Taken())
+  return hostPort
+}
+
+type SshServer = Pick<PublishedServer, 'server_id' | 'account_id' | 'created_at'>
+
+function sshOf({ server_id, account_id, created_at }: SshServer) {
+  return {
     protocol: 'tcp',
     port: SSH_PORT,
     is_system: 1,
@@ -229,7 +261,15 @@ export async function publishSsh(
     created_at,
     status: 'active',
   } as const
-  const row = await takeHostPort(tx, range, wanted)
+}
+
+/**
+ * Publishes the SSH port of a new server.
+ * @returns its host port
+ * @throws ApiError capacity_unavailable
+ */
+export async function publishSsh(tx: Queries, range: PortRange, server: SshServer): Promise<number> {
+  const row = await takeHostPort(tx, range, sshOf(server))
   if (row) return row.host_port
   throw new ApiError(
     catalogProblems.capacity_unavailable,
@@ -242,7 +282,7 @@ export async function publishSsh(
 export async function moveSsh(
   tx: Queries,
   range: PortRange,
-  server: Parameters<typeof publishSsh>[2],
+  server: SshServer,
   now: number,
 ): Promise<number> {
   // The new port is taken before the old one is released, so that the old one is not chosen again.

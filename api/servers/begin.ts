@@ -34,21 +34,18 @@ export async function begin<Type extends StatusOperation>(
   return { server: { ...server, ...whole }, operation }
 }
 
-/**
- * Writes a new server and begins its create.
- * @returns null if another transaction has just taken the server's number
- */
+/** Writes a new server and begins its create. @throws Taken if another server has its number */
 export async function beginCreate(
   tx: Queries,
   row: Omit<ServerTable, 'status'>,
   data: ServerOperations['create'],
-): Promise<Started | null> {
+): Promise<Started> {
   const server = { ...row, status: statusDuring.create }
   const now = row.created_at
   const operation = await insertServer(tx, server, () =>
     write(tx, server, 'create', data, { now, runAt: now }),
   )
-  return operation && { server, operation }
+  return { server, operation }
 }
 
 /** Begins to copy the disk of a server, whose row is locked and keeps its status. */

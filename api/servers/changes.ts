@@ -1,5 +1,5 @@
 import { lockAccount } from '../accounts/accounts.ts'
-import { countInProject, unknownProject } from '../accounts/projects.ts'
+import { countInProject } from '../accounts/projects.ts'
 import type { Capacity } from '../catalog/capacity.ts'
 import { type Catalog, onSale } from '../catalog/file.ts'
 import { type Plan, resolvePlan, sizeField } from '../catalog/plans.ts'
@@ -38,7 +38,7 @@ export async function updateMetadata(
   if (project_id !== undefined && project_id !== server.project_id) {
     // The account is locked first, because two moves in opposite directions would otherwise deadlock on the projects.
     await lockAccount(tx, server.account_id)
-    if (!(await countInProject(tx, server.account_id, project_id, 1))) throw invalid([unknownProject()])
+    await countInProject(tx, server.account_id, project_id, 1)
     await countInProject(tx, server.account_id, server.project_id, -1)
   }
   const change: Partial<ServerTable> = {

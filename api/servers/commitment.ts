@@ -13,6 +13,11 @@ interface Ordered {
   balance: number
 }
 
+export interface Sums extends Ordered {
+  /** True if the growth of servers that are being resized comes to the cost. */
+  isResizing: boolean
+}
+
 /**
  * The hourly cost of an account once everything that it has ordered exists: billed and suspended servers, those being
  * created or started, and the growth of resizes. Lock the account's row first, so that two orders never both read it.
@@ -22,8 +27,8 @@ export async function costOrdered(tx: Queries, accountId: string): Promise<numbe
   return (await ordered(tx, accountId)).cost
 }
 
-async function ordered(tx: Queries, accountId: string): Promise<Ordered> {
-  const sums = await sumsOf(tx, accountId)
+async function ordered(tx: Queries, accountId: string, known?: Sums): Promise<Ordered> {
+  const sums = known ?? (await sumsOf(tx, accountId))
   if (!sums.isResizing) return sums
   // Before the sums: a resize that ends between the two is counted twice rather than not at all.
   const growth = await growthOrdered(tx, accountId)
@@ -31,29 +36,44 @@ async function ordered(tx: Queries, accountId: string): Promise<Ordered> {
   return { cost: cost + growth, balance }
 }
 
-/** The sums are one statement, so that a create that ends meanwhile is in one of the sums. */
-async function sumsOf(tx: Queries, accountId: string): Promise<Ordered & { isResizing: boolean }> {
-  const { billed, unbilled, resizing, balance } = (await sums.first(tx, { accountId })) ?? {}
-  // PostgreSQL sums bigints to numeric, which its driver hands over as text; no rows are null.
-  const cost = Number(billed ?? 0) + Number(unbilled ?? 0)
-  return { cost, balance: balance ?? 0, isResizing: Number(resizing ?? 0) > 0 }
+async function sumsOf(tx: Queries, accountId: string): Promise<Sums> {
+  const row = await sums.first(tx, { accountId })
+  if (!row) throw new Error('sums always have a row')
+  return readSums(row)
 }
 
-const sums = prepared((db, { accountId }: { accountId: string }) =>
-  orderedSums(db, accountId).select([
+const sums = prepared((db, { accountId }: { accountId: string }) => sumsIn(db, accountId))
+
+/** A query of one row, for readSums. It is one statement, so that a create that ends meanwhile is in one of the sums. */
+export function sumsIn(db: Queries, accountId: string) {
+  return orderedSums(db, accountId).select([
     hourlyCost(db, accountId).as('billed'),
     balanceIn(db, accountId).as('balance'),
-  ]),
-)
+  ])
+}
+
+type SumsRow = Awaited<ReturnType<ReturnType<typeof sumsIn>['executeTakeFirstOrThrow']>>
+
+export function readSums({ billed, unbilled, resizing, balance }: SumsRow): Sums {
+  // PostgreSQL sums bigints to numeric, which its driver hands over as text; no rows are null.
+  const cost = Number(billed ?? 0) + Number(unbilled ?? 0)
+  return { cost, balance: balance ?? 0, isResizing: resizing > 0 }
+}
 
 /**
  * Checks that the balance covers everything that the account has ordered, and the addition. The account's row must be
  * locked.
  * @param added units an hour
+ * @param known its sums, if they were read since it was locked
  * @throws ApiError insufficient_balance
  */
-export async function requireCover(tx: Queries, accountId: string, added: number): Promise<void> {
-  const { cost, balance } = await ordered(tx, accountId)
+export async function requireCover(
+  tx: Queries,
+  accountId: string,
+  added: number,
+  known?: Sums,
+): Promise<void> {
+  const { cost, balance } = await ordered(tx, accountId, known)
   requireBalance(balance, cost + added)
 }
 

@@ -22,7 +22,7 @@ import { beginDelete } from './deletion.ts'
 import { guard, requireUnprotected } from './guard.ts'
 import { type BootData, dataIf, serverSubject } from './operations.ts'
 import type { ServerUpdate } from './order-schema.ts'
-import { release, reserveQuota } from './reservation.ts'
+import { release, reserveGrowth } from './reservation.ts'
 import { type StopRequest, serverProblems } from './schema.ts'
 import { turnsOn } from './states.ts'
 import { countByStatus, lockServer } from './store.ts'
@@ -116,7 +116,7 @@ export class Servers {
       const changed = await updateMetadata(this.#options, tx, server, metadata)
       if (!plan) return { server: changed, operation: null }
       const growth = difference(plan.size, server)
-      await reserveQuota(tx, server, growth, 0)
+      await reserveGrowth(tx, server, growth)
       const added = addedCost(server, plan.priceHour)
       if (added > 0) await requireCover(tx, actor.accountId, added)
       reserve(server, growth)

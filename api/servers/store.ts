@@ -3,7 +3,7 @@ import { findAccount } from '../accounts/accounts.ts'
 import { findProject } from '../accounts/projects.ts'
 import { closedAccounts, heldAccounts } from '../accounts/status.ts'
 import { accountsInCredit, accountsOverdue } from '../billing/ledger.ts'
-import type { Queries } from '../database/database.ts'
+import { type Queries, send, Taken } from '../database/database.ts'
 import { selecting } from '../database/labels.ts'
 import type { Page } from '../database/page.ts'
 import { prepared, type RowOf } from '../database/prepared.ts'
@@ -19,14 +19,15 @@ import { LISTED, type ListedServer } from './view.ts'
 /**
  * Writes a new server, and records the event.
  * @param begin writes its first operation, which is in the event
- * @returns that operation; null if another transaction has just taken the server's number
+ * @returns that operation
+ * @throws Taken if another server has its number, at the latest with the commit
  */
 export async function insertServer(
   tx: Queries,
   row: ServerTable,
   begin: () => Promise<OperationTable>,
-): Promise<OperationTable | null> {
-  if ((await insert.change(tx, { ...row })) === 0) return null
+): Promise<OperationTable> {
+  await send(tx, insert.with(tx, { ...row }), () => new Taken())
   const operation = await begin()
   await recordCreated(tx, row, operation)
   return operation

@@ -1,6 +1,5 @@
 import { DatabaseSync, StatementSync } from 'node:sqlite'
 import pg from 'pg'
-import { PostgresConnection } from '../../api/database/postgres-connection.ts'
 
 /** The traffic between this process and a database. */
 export interface Cost {
@@ -8,27 +7,22 @@ export interface Cost {
   statements: number
   transactions: number
   /**
-   * The number of times that the program waits for PostgreSQL. Messages that are sent together count once, and those that
-   * are sent without waiting not at all: when their replies arrive depends on chance.
+   * The number of times that the program waits for PostgreSQL: messages that are sent together count once.
    */
   trips: number
 }
 
 type Method = (this: object, ...given: unknown[]) => unknown
 
-type Watch = (self: object, given: unknown[]) => unknown
+type Watch = (self: object, given: unknown[]) => void
 
-/** Puts a watcher before a method. A function that it returns follows. @returns a function that removes the watcher */
+/** Puts a watcher before a method. @returns a function that removes the watcher */
 function before(owner: object, name: string, watch: Watch): () => void {
   const own = Object.getOwnPropertyDescriptor(owner, name)
   const method: Method = Reflect.get(owner, name)
   const watched: Method = function (...given) {
-    const after = watch(this, given)
-    try {
-      return method.apply(this, given)
-    } finally {
-      if (typeof after === 'function') after()
-    }
+    watch(this, given)
+    return method.apply(this, given)
   }
   Object.defineProperty(owner, name, { value: watched, configurable: true, writable: true })
   return () => {
@@ -43,17 +37,10 @@ export function countStatements() {
   /** The connections over which something has just been sent, to be waited for. */
   const sending = new Set<object>()
   const send = (connection: object) => {
-    if (isUnawaited || sending.has(connection)) return
+    if (sending.has(connection)) return
     cost.trips += 1
     sending.add(connection)
     queueMicrotask(() => sending.delete(connection))
-  }
-  let isUnawaited = false
-  const sendUnawaited = () => {
-    isUnawaited = true
-    return () => {
-      isUnawaited = false
-    }
   }
   const hear = (_: object, [event, message]: unknown[]) => {
     if (event === 'errorMessage') cost.statements += 1
@@ -75,7 +62,6 @@ export function countStatements() {
     before(StatementSync.prototype, 'all', run),
     before(StatementSync.prototype, 'run', run),
     before(DatabaseSync.prototype, 'exec', exec),
-    before(PostgresConnection.prototype, 'send', sendUnawaited),
     before(pg.Connection.prototype, 'query', send),
     before(pg.Connection.prototype, 'sync', send),
     before(pg.Connection.prototype, 'emit', hear),

@@ -1,7 +1,7 @@
 import { hash, randomUUID } from 'node:crypto'
 import type { Expression, ExpressionBuilder, SelectQueryBuilder, SqlBool } from 'kysely'
 import type { Clock } from '../../clock.ts'
-import { type Database, isUnavailable, type Lent, type Queries } from '../../database/database.ts'
+import { type Database, isUnavailable, type Lent, type Queries, send } from '../../database/database.ts'
 import type { Schema } from '../../database/schema.ts'
 import type { Secrets } from '../../secrets.ts'
 import { ApiError, httpProblems } from '../contract/problem.ts'
@@ -123,15 +123,12 @@ export class Idempotency {
 
   /**
    * Notes the object that the request creates, in the same transaction, so that a second attempt finds it.
-   * @throws ApiError idempotency_key_in_use if the request took so long that a repeat has taken it over
+   * @throws ApiError idempotency_key_in_use if the request took so long that a repeat has taken it over, at the latest
+   * with the commit
    */
-  async remember(tx: Queries, claim: Claim, id: string): Promise<void> {
-    const { numUpdatedRows } = await tx
-      .updateTable('idempotency_keys')
-      .set({ made_id: id })
-      .where(this.#holding(claim))
-      .executeTakeFirst()
-    if (numUpdatedRows === 0n) throw inUse(1)
+  remember(tx: Queries, claim: Claim, id: string): Promise<void> {
+    const noted = tx.updateTable('idempotency_keys').set({ made_id: id }).where(this.#holding(claim))
+    return send(tx, noted, () => inUse(1))
   }
 
   /** Keeps the reply for repeats. @throws the error of the database; if it is away, the claim is settled later */

@@ -1,17 +1,16 @@
-import { countInProject, unknownProject } from '../../accounts/projects.ts'
+import { requireLoad } from '../../accounts/accounts.ts'
+import { countInProject } from '../../accounts/projects.ts'
 import type { Capacity } from '../../catalog/capacity.ts'
 import type { Plan } from '../../catalog/plans.ts'
-import type { Database } from '../../database/database.ts'
-import { type ApiError, invalid } from '../../http/contract/problem.ts'
 import { requireCover } from '../commitment.ts'
-import { parts, reserveQuota } from '../reservation.ts'
+import { parts } from '../reservation.ts'
 import type { OrderPart } from './part.ts'
 
 /** The quotas of servers, cores, memory and disk. */
 export function quotaPart({ size }: Plan): OrderPart {
   return {
-    take: async (tx, server) => {
-      await reserveQuota(tx, server, size, 1)
+    take: async (_tx, { facts }) => {
+      requireLoad(facts.account, { servers: 1, ...parts(size) })
       return {}
     },
   }
@@ -20,23 +19,20 @@ export function quotaPart({ size }: Plan): OrderPart {
 /** The balance that must cover the order. @param priceHour units an hour, with all parts */
 export function coverPart(priceHour: number): OrderPart {
   return {
-    take: async (tx, server) => {
-      await requireCover(tx, server.account_id, priceHour)
+    take: async (tx, { server, facts }) => {
+      await requireCover(tx, server.account_id, priceHour, facts.sums)
       return {}
     },
   }
 }
 
 /** The room in the pool. */
-export function capacityPart({ db, capacity }: { db: Database; capacity: Capacity }, plan: Plan): OrderPart {
+export function capacityPart({ capacity }: { capacity: Capacity }, plan: Plan): OrderPart {
   const size = parts(plan.size)
-  let full: ApiError | null = null
   return {
-    check: async (server) => {
-      full = await capacity.lack(db, server, size)
-    },
-    take: async (_tx, server, reserve) => {
+    take: async (tx, { server, facts, reserve }) => {
       // An order that is bound to fail must not write the following parts.
+      const full = await capacity.lack(tx, server, size, facts.used)
       if (full) throw full
       reserve(server, size)
       return {}
@@ -46,9 +42,8 @@ export function capacityPart({ db, capacity }: { db: Database; capacity: Capacit
 
 /** The count of servers in the project. */
 export const projectPart: OrderPart = {
-  take: async (tx, server) => {
-    if (!(await countInProject(tx, server.account_id, server.project_id, 1)))
-      throw invalid([unknownProject()])
+  take: async (tx, { server }) => {
+    await countInProject(tx, server.account_id, server.project_id, 1)
     return {}
   },
 }

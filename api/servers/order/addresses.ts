@@ -11,7 +11,7 @@ export function addressPart(asked: Asked, family: Family): OrderPart {
   return {
     price: priceOf(asked, family),
     check: (server) => options.capacity.require(server, `public_${family}`),
-    take: async (tx, server) => ({
+    take: async (tx, { server }) => ({
       [family]: await takeForServer(tx, options.catalog, zone, server, family),
     }),
   }

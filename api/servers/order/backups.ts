@@ -19,7 +19,7 @@ export function backupsPart({ options, request, at }: Asked, plan: Plan | null):
   return {
     price: { price_month, price_hour, item: backupsItem(price_month) },
     check: (server) => options.capacity.require(server, 'backups'),
-    take: async (_tx, { server_id, created_at }) => {
+    take: async (_tx, { server: { server_id, created_at } }) => {
       const backup_hour = backup_window ?? usualHour(server_id)
       return {
         backup_hour,

@@ -10,6 +10,8 @@ export async function firewallsPart({ options, accountId, request }: Asked): Pro
     issues: ids.flatMap((id, at) =>
       unknown.has(id) ? [bodyIssue(`firewall_ids.${at}`, 'not_found', `No such firewall: ${id}.`)] : [],
     ),
-    add: (tx, server) => addFirewalls(tx, options.capacity, server, ids),
+    add: async (tx, { server, facts }) => {
+      if (ids.length > 0 || facts.hasFirewalls) await addFirewalls(tx, options.capacity, server, ids)
+    },
   }
 }

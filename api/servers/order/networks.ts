@@ -10,6 +10,6 @@ export async function networksPart({ options, accountId, request }: Asked): Prom
   return {
     issues: networkIssues(ids, networks, zone_slug),
     check: (server) => options.capacity.require(server, 'private_networks'),
-    take: async (tx, server) => ({ networks: await joinAll(tx, server, networks, server.created_at) }),
+    take: async (tx, { server }) => ({ networks: await joinAll(tx, server, networks, server.created_at) }),
   }
 }

@@ -1,4 +1,3 @@
-import { findAccount } from '../../accounts/accounts.ts'
 import { findProject, unknownProject } from '../../accounts/projects.ts'
 import { findZone, onSale, unknownZone } from '../../catalog/file.ts'
 import { notOffered, type Plan, resolvePlan, sizeField } from '../../catalog/plans.ts'
@@ -25,7 +24,8 @@ export interface Order {
   source: Source | undefined
   /** The moment whose prices the plan has. */
   pricedAt: number
-  projectId: string
+  /** Null: the default one. */
+  projectId: string | null
   keys: StoredKey[]
   /** Everything that the order takes, in the order of locks. */
   parts: OrderPart[]
@@ -45,10 +45,8 @@ export async function readOrder(
   const { cpuTypes, features } = zone ? await capacity.abilities(zone) : NOTHING
   const asked: Asked = { options, accountId, request, zone, features, at: options.clock.now() }
   const { plan, source, issues } = await readPlan(asked, cpuTypes)
-  const { project_id } = request
-  const projectId = project_id ?? (await findAccount(db, accountId)).default_project_id
-  if (project_id !== undefined && !(await findProject(db, accountId, project_id)))
-    issues.push(unknownProject())
+  const { project_id: projectId = null } = request
+  if (projectId !== null && !(await findProject(db, accountId, projectId))) issues.push(unknownProject())
   const { keys, issues: loginIssues } = await readLogin(db, accountId, request)
   issues.push(...loginIssues)
   const firewalls = await firewallsPart(asked)
@@ -90,8 +88,8 @@ function withPart(plan: Plan, { price }: OrderPart): Plan {
 /** The snapshot that the disk begins with. */
 function sourcePart(source: Source | undefined): OrderPart {
   return {
-    take: async (tx, { account_id }) => {
-      await holdSource(tx, account_id, source)
+    take: async (tx, { server }) => {
+      await holdSource(tx, server.account_id, source)
       return {}
     },
   }

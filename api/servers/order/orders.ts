@@ -1,9 +1,7 @@
-import { randomInt } from 'node:crypto'
 import { refuseHeld } from '../../accounts/status.ts'
 import type { Capacity } from '../../catalog/capacity.ts'
 import type { Plan } from '../../catalog/plans.ts'
-import { isSqlite, type Queries } from '../../database/database.ts'
-import { MOST_NUMBERS } from '../../drivers/addresses.ts'
+import { dryRun, isSqlite, type Queries, untilFree } from '../../database/database.ts'
 import { recordTogether } from '../../events/outbox.ts'
 import type { Actor } from '../../http/contract/auth.ts'
 import type { ApiError } from '../../http/contract/problem.ts'
@@ -11,10 +9,11 @@ import type { Remember } from '../../http/contract/route.ts'
 import type { Engine } from '../../operations/engine.ts'
 import { beginCreate, type Started } from '../begin.ts'
 import type { QuoteRequest, ServerCreate } from '../order-schema.ts'
+import { readFacts } from './facts.ts'
 import { InOrder } from './in-order.ts'
-import { readOrder, totalOf } from './order.ts'
-import type { OrderOptions, OrderPart, Reserve } from './part.ts'
-import { newRow, orderedServer } from './row.ts'
+import { type Order, readOrder, totalOf } from './order.ts'
+import type { NewServer, OrderOptions, OrderPart, Reserve, Taking } from './part.ts'
+import { newRow, newServer } from './row.ts'
 import { findBlockers, takeAll } from './taking.ts'
 
 interface OrdersOptions extends OrderOptions {
@@ -35,23 +34,34 @@ export class Orders {
   async create({ accountId }: Actor, request: ServerCreate, remember: Remember): Promise<Started> {
     const { engine } = this.#options
     const order = await readOrder(this.#options, accountId, request)
-    const ordered = orderedServer(this.#options, accountId, request, order)
-    for (const part of order.parts) await part.check?.(ordered)
+    const server = newServer(this.#options, accountId, request)
+    for (const part of order.parts) await part.check?.(server)
     const write = async (tx: Queries, reserve: Reserve) => {
-      const taken = await takeAll(tx, order.parts, ordered, reserve)
-      const row = newRow(this.#options, ordered, request, order, taken)
-      const data = { start_on_create: request.start_on_create ?? true }
-      let begun: Started | null = null
-      while (!begun) begun = await beginCreate(tx, { ...row, number: randomInt(1, MOST_NUMBERS + 1) }, data)
-      for (const part of order.parts) await part.add?.(tx, ordered)
-      await remember(tx, ordered.server_id)
+      const taking = await this.#taking(tx, server, order, reserve)
+      const taken = await takeAll(tx, order.parts, taking)
+      const row = newRow(this.#options, taking.server, request, order, taken)
+      const begun = await beginCreate(tx, row, { start_on_create: request.start_on_create ?? true })
+      for (const part of order.parts) await part.add?.(tx, taking)
+      await remember(tx, server.server_id)
       return begun
     }
-    const started = await this.#reserving(accountId, (tx, reserve) =>
-      recordTogether(tx, () => write(tx, reserve)),
-    )
+    const attempt = () =>
+      this.#reserving(accountId, (tx, reserve) => recordTogether(tx, () => write(tx, reserve)))
+    const started = await untilFree(attempt)
     engine.wake()
     return started
+  }
+
+  /** Locks the account of an order, and reads what decides whether the order can be had. */
+  async #taking(
+    tx: Queries,
+    server: NewServer,
+    { plan, projectId }: Order,
+    reserve: Reserve,
+  ): Promise<Taking> {
+    const facts = await readFacts(tx, server, plan.size, this.#options.sshPorts)
+    const project_id = projectId ?? facts.account.default_project_id
+    return { server: { ...server, project_id }, facts, reserve }
   }
 
   /**
@@ -73,9 +83,13 @@ export class Orders {
    */
   async quote(actor: Actor, request: QuoteRequest): Promise<{ plan: Plan; blockers: ApiError[] }> {
     const order = await readOrder(this.#options, actor.accountId, request)
-    const ordered = orderedServer(this.#options, actor.accountId, request, order)
+    const server = newServer(this.#options, actor.accountId, request)
     const held: OrderPart = { check: async () => refuseHeld(actor) }
-    const blockers = await findBlockers(this.#options.db, [held, ...order.parts], ordered)
+    const blockers = await untilFree(() =>
+      findBlockers([held, ...order.parts], server, (run) =>
+        dryRun(this.#options.db, async (tx) => run(tx, await this.#taking(tx, server, order, () => {}))),
+      ),
+    )
     return { plan: totalOf(order), blockers }
   }
 }

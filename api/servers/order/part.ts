@@ -9,6 +9,7 @@ import type { Secrets } from '../../secrets.ts'
 import type { BackupColumns } from '../backups.ts'
 import type { QuoteRequest } from '../order-schema.ts'
 import type { ServerTable } from '../tables.ts'
+import type { Facts } from './facts.ts'
 
 export interface OrderOptions {
   db: Database
@@ -34,11 +35,21 @@ export interface Asked {
   at: number
 }
 
-/** A server that is ordered, as far as its parts need it. */
-export type OrderedServer = Pick<
+/** A server that is ordered, before its account is locked. */
+export type NewServer = Pick<
   ServerTable,
-  'server_id' | 'account_id' | 'project_id' | 'zone_slug' | 'cpu_type' | 'pool' | 'labels' | 'created_at'
+  'server_id' | 'account_id' | 'zone_slug' | 'cpu_type' | 'pool' | 'labels' | 'created_at'
 >
+
+/** A server that is ordered, as far as its parts need it. */
+export type OrderedServer = NewServer & Pick<ServerTable, 'project_id'>
+
+/** The place of a part in the transaction of its order. */
+export interface Taking {
+  server: OrderedServer
+  facts: Facts
+  reserve: Reserve
+}
 
 /** Columns of a server's row that parts decide when they are taken. */
 export type TakenColumns = Pick<ServerTable, 'ssh_port' | 'ipv4' | 'ipv6' | 'networks'> & BackupColumns
@@ -58,11 +69,11 @@ export interface OrderPart {
   issues?: readonly Issue[]
   price?: PartPrice | null
   /** Runs before the transaction, since a host may be slow to reply. */
-  check?: (server: OrderedServer) => Promise<void>
+  check?: (server: NewServer) => Promise<void>
   /** Takes the part, and returns its columns of the server's row. */
-  take?: (tx: Queries, server: OrderedServer, reserve: Reserve) => Promise<Partial<TakenColumns>>
+  take?: (tx: Queries, taking: Taking) => Promise<Partial<TakenColumns>>
   /** Writes rows that belong to the server, once the server's own row is written. */
-  add?: (tx: Queries, server: OrderedServer) => Promise<void>
+  add?: (tx: Queries, taking: Taking) => Promise<void>
 }
 
 /** Reserves room in the pool of a server, which is taken with the commit. */

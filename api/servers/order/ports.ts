@@ -1,9 +1,16 @@
-import { addPort, publishSsh, requirePortQuota } from '../../ports/ports.ts'
+import { addPort, publishSsh, publishSshAt, requirePortQuota } from '../../ports/ports.ts'
 import type { Asked, OrderPart } from './part.ts'
 
 /** The port for SSH, which every server has. */
 export function sshPart({ options }: Asked): OrderPart {
-  return { take: async (tx, server) => ({ ssh_port: await publishSsh(tx, options.sshPorts, server) }) }
+  return {
+    take: async (tx, { server, facts: { freePort } }) => ({
+      ssh_port:
+        freePort === null
+          ? await publishSsh(tx, options.sshPorts, server)
+          : await publishSshAt(tx, freePort, server),
+    }),
+  }
 }
 
 /** Ports to publish from the start. */
@@ -12,11 +19,11 @@ export function portsPart({ options, request }: Asked): OrderPart {
   if (ports.length === 0) return {}
   return {
     check: (server) => options.capacity.require(server, 'published_ports'),
-    take: async (tx, server) => {
+    take: async (tx, { server }) => {
       await requirePortQuota(tx, server.account_id, ports.length)
       return {}
     },
-    add: async (tx, server) => {
+    add: async (tx, { server }) => {
       for (const port of ports) await addPort(tx, options, server, port)
     },
   }

@@ -1,23 +1,22 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomInt } from 'node:crypto'
 import { v7 as uuid } from 'uuid'
+import { MOST_NUMBERS } from '../../drivers/addresses.ts'
 import { generateName } from '../host-name.ts'
 import { loginColumns } from '../login.ts'
 import type { QuoteRequest, ServerCreate } from '../order-schema.ts'
 import { planColumns } from '../plan-columns.ts'
 import type { ServerTable } from '../tables.ts'
 import type { Order } from './order.ts'
-import type { OrderedServer, OrderOptions, TakenColumns } from './part.ts'
+import type { NewServer, OrderedServer, OrderOptions, TakenColumns } from './part.ts'
 
-export function orderedServer(
+export function newServer(
   { clock, capacity }: OrderOptions,
   accountId: string,
   { zone_slug, cpu_type, labels = {} }: QuoteRequest,
-  { projectId }: Order,
-): OrderedServer {
+): NewServer {
   return {
     server_id: uuid(),
     account_id: accountId,
-    project_id: projectId,
     zone_slug,
     cpu_type,
     pool: capacity.poolOf(zone_slug),
@@ -26,17 +25,18 @@ export function orderedServer(
   }
 }
 
-/** The row of a new server. Its create brings the status, and a number that is free. */
+/** The row of a new server. Its create brings the status. */
 export function newRow(
   { secrets }: OrderOptions,
   server: OrderedServer,
   request: ServerCreate,
   { plan, source, keys, pricedAt }: Order,
   taken: TakenColumns,
-): Omit<ServerTable, 'status' | 'number'> {
+): Omit<ServerTable, 'status'> {
   return {
     ...server,
     ...taken,
+    number: randomInt(1, MOST_NUMBERS + 1),
     name: request.name ?? generateName(),
     description: request.description ?? null,
     status_reason: null,

@@ -163,6 +163,21 @@ describe.runIf(process.env.BERTH_TEST_DATABASE === 'postgres')('on PostgreSQL', 
     expect(await names(db)).toEqual(['c'])
   })
 
+  test('a write that must change a row and finds none undoes its transaction, with the error it was given', async () => {
+    const { db } = await opened()
+    const id = (await add(db, 'a')) ?? ''
+    const renaming = (of: string) =>
+      db.transaction().execute(async (tx) => {
+        await send(tx, tx.updateTable('accounts').set({ name: 'b' }).where('account_id', '=', id))
+        const second = tx.updateTable('accounts').set({ name: 'c' }).where('account_id', '=', of)
+        await send(tx, second, () => new Error('it is gone'))
+      })
+    await expect(renaming('another')).rejects.toThrow('it is gone')
+    expect(await names(db)).toEqual(['a'])
+    await renaming(id)
+    expect(await names(db)).toEqual(['c'])
+  })
+
   test('a transaction that only reads takes no id and reports no commit', async () => {
     let commits = 0
     const onCommit = () => {

@@ -47,25 +47,30 @@ test.each([
 
 test('creates of many accounts at the same instant never pass what the host has', async () => {
   const t = await testApp({ simulator: { host: { cores: 1, ramMb: 5 * 512 + 100, diskGb: 1_000 } } })
-  const accounts = await times(4, async () =>
-    t.callAs(await t.makeToken(['read', 'write'], { accountId: await t.makeAccount() })),
-  )
+  const callOf = await accounts(t, 4)
   const body = await order(t.call)
-  const replies = await times(16, (at) => (accounts[at % 4] ?? t.call)('POST', '/servers', body))
+  const replies = await times(16, (at) => callOf(at % 4)('POST', '/servers', body))
   expect(tally(replies)).toEqual({ 202: 5, '409 capacity_unavailable': 11 })
   expect(await rest(t)).toEqual([])
 })
 
+/** Callers of as many accounts, whose orders wait for nobody else's. */
+async function accounts(t: TestApp, count: number) {
+  const calls = await times(count, async () =>
+    t.callAs(await t.makeToken(['read', 'write'], { accountId: await t.makeAccount() })),
+  )
+  return (at: number) => calls[at] ?? t.call
+}
+
 test('ports are never given twice, and a range that is used up says so', async () => {
   const t = await testApp({ sshPorts: { first: 22000, last: 22004 } })
   const body = await order(t.call)
-  expect(tally(await times(8, () => t.call('POST', '/servers', body)))).toEqual({
-    202: 5,
-    '409 capacity_unavailable': 3,
-  })
+  const callOf = await accounts(t, 8)
+  const replies = await times(8, (at) => callOf(at)('POST', '/servers', body))
+  expect(tally(replies)).toEqual({ 202: 5, '409 capacity_unavailable': 3 })
   expect(await rest(t)).toEqual([])
-  const [server] = (await t.call('GET', '/servers')).body.items
-  await t.call('DELETE', `/servers/${server.server_id}`)
+  const owner = replies.findIndex(({ status }) => status === 202)
+  await callOf(owner)('DELETE', `/servers/${replies[owner]?.body.server_id}`)
   await t.finish()
   expect((await t.call('POST', '/servers', body)).status).toBe(202)
 })
