@@ -1,3 +1,4 @@
+import type { RawBuilder } from 'kysely'
 import type { Database, Queries } from './database/database.ts'
 import type { Scope } from './http/contract/auth.ts'
 import type { Route } from './http/contract/route.ts'
@@ -13,8 +14,8 @@ export interface Quota {
   unpaid?: number
   /** The use by the account of the examples. */
   example: number
-  /** Counts the use by an account. */
-  count: (db: Queries, accountId: string) => Promise<number>
+  /** A query of the use by an account. Its text is the same for all accounts. */
+  count: (db: Queries, accountId: string) => RawBuilder<number>
 }
 
 /** Rows that are deleted some days after a time that stands in them. */

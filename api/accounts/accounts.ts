@@ -2,12 +2,19 @@ import { sql } from 'kysely'
 import { v7 as uuid } from 'uuid'
 import { paidIn } from '../billing/ledger.ts'
 import type { Clock } from '../clock.ts'
-import { type Database, inTransaction, isDuplicate, type Queries, send } from '../database/database.ts'
+import {
+  type Database,
+  inTransaction,
+  isDuplicate,
+  isSqlite,
+  type Queries,
+  send,
+} from '../database/database.ts'
 import { contains, type Page, pageOf } from '../database/page.ts'
 import { prepared } from '../database/prepared.ts'
 import { audit, record } from '../events/outbox.ts'
 import type { Quota } from '../feature.ts'
-import { type Limited, limitsOf, ownLimits, requireWithin } from './quotas.ts'
+import { type Limited, limitsOf, ownLimits, readUse, requireWithin } from './quotas.ts'
 import type { AccountTable } from './tables.ts'
 import { projectView } from './view.ts'
 
@@ -178,8 +185,8 @@ export async function describeAccount(
 /** Size of an account's servers, which is kept in the account's row. */
 type Load = Record<'servers' | 'cpu' | 'ram_mb' | 'disk_gb', number>
 
-const used = (name: keyof Load) => async (db: Queries, accountId: string) =>
-  (await findAccount(db, accountId))[`${name}_used`]
+const used = (name: keyof Load) => (db: Queries, accountId: string) =>
+  sql<number>`(${db.selectFrom('accounts').select(`${name}_used`).where('account_id', '=', accountId)})`
 
 export const serverQuotas: readonly (Quota & { name: keyof Load })[] = [
   { name: 'servers', description: 'Servers', limit: 20, unpaid: 2, example: 1, count: used('servers') },
@@ -278,6 +285,24 @@ export async function lockAccount(
 /** A query of the accounts' rights to send mail from their servers, for the configuration of the network. */
 export function smtpRights(db: Queries) {
   return db.selectFrom('accounts').select(['account_id', 'is_smtp_open'])
+}
+
+/**
+ * Locks the account's row and checks quotas, in one message. What is requested of each is by its name (default: 1).
+ * @throws ApiError quota_exceeded
+ */
+export async function takeRoom(
+  tx: Queries,
+  accountId: string,
+  quotas: readonly Quota[],
+  requested: Readonly<Record<string, number>> = {},
+): Promise<AccountTable & Limited> {
+  // On SQLite a transaction is alone.
+  if (!isSqlite(tx)) await send(tx, forUpdate.with(tx, { accountId }))
+  const { account, used } = await readUse(tx, accountId, quotas)
+  for (const quota of quotas)
+    requireWithin(account, quota, { used: used[quota.name] ?? 0, requested: requested[quota.name] ?? 1 })
+  return account
 }
 
 interface Changing<Db = Database> {

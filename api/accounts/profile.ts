@@ -2,8 +2,7 @@ import type { Database } from '../database/database.ts'
 import type { Quota } from '../feature.ts'
 import type { Actor } from '../http/contract/auth.ts'
 import { type Route, route } from '../http/contract/route.ts'
-import { findAccount } from './accounts.ts'
-import { limitsOf } from './quotas.ts'
+import { limitsBy, readUse } from './quotas.ts'
 import { accountSchema, type Me } from './schema.ts'
 import { findToken } from './tokens.ts'
 import { meView } from './view.ts'
@@ -31,14 +30,13 @@ export function profileRoute({ db, quotas, personOf, hasHcloud = false }: Profil
     reply: { 200: accountSchema(quotas) },
     run: async ({ actor }) => {
       const { accountId, tokenId, scopes } = actor
-      const account = await findAccount(db, accountId)
-      const [limits, token, person, used] = await Promise.all([
-        limitsOf(db, account, quotas),
+      const [{ account, used }, token, person] = await Promise.all([
+        readUse(db, accountId, quotas),
         tokenId === null ? null : findToken(db, tokenId),
         personOf(db, actor),
-        Promise.all(quotas.map(async ({ name, count }) => [name, await count(db, accountId)] as const)),
       ])
-      const shown = used.map(([name, count]) => [name, { limit: limits[name] ?? 0, used: count }])
+      const limits = Object.entries(limitsBy(account, quotas))
+      const shown = limits.map(([name, limit]) => [name, { limit, used: used[name] ?? 0 }])
       return meView(account, { token, person, scopes, hasHcloud }, Object.fromEntries(shown))
     },
   })

@@ -1,15 +1,14 @@
 import { v7 as uuid } from 'uuid'
 import type { Clock } from '../clock.ts'
 import { type Database, type Queries, send } from '../database/database.ts'
-import { type Page, pageOf } from '../database/page.ts'
+import { countIn, type Page, pageOf } from '../database/page.ts'
 import { prepared, type RowOf } from '../database/prepared.ts'
 import { record } from '../events/outbox.ts'
 import type { EventType } from '../events/types.ts'
 import type { Quota } from '../feature.ts'
 import { ApiError, bodyIssue, found, type Issue, invalid } from '../http/contract/problem.ts'
 import type { Remember } from '../http/contract/route.ts'
-import { lockAccount } from './accounts.ts'
-import { requireRoom } from './quotas.ts'
+import { lockAccount, takeRoom } from './accounts.ts'
 import { accountProblems } from './schema.ts'
 import type { ProjectTable } from './tables.ts'
 import { type ProjectRow, projectView } from './view.ts'
@@ -44,8 +43,7 @@ export async function createProject(
     updated_at: now,
   }
   return db.transaction().execute(async (tx) => {
-    const account = await lockAccount(tx, accountId)
-    await requireRoom(tx, account, projectQuota)
+    const account = await takeRoom(tx, accountId, [projectQuota])
     await send(tx, insertion.with(tx, row))
     const created = { ...row, default_project_id: account.default_project_id }
     await tell(tx, 'project.created', created, now)
@@ -85,7 +83,7 @@ export const projectQuota: Quota = {
   description: 'Projects',
   limit: 50,
   example: 2,
-  count: countProjects,
+  count: (db, accountId) => countIn(db.selectFrom('projects').where('account_id', '=', accountId)),
 }
 
 /** @throws ApiError project_is_default, project_not_empty */
@@ -109,17 +107,6 @@ export async function deleteProject(db: Database, clock: Clock, project: Project
     accountProblems.project_not_empty,
     'The project still has servers. Delete them or move them to another project first.',
   )
-}
-
-const numberOf = prepared((db, { accountId }: { accountId: string }) =>
-  db
-    .selectFrom('projects')
-    .select((eb) => eb.fn.countAll<number>().as('total'))
-    .where('account_id', '=', accountId),
-)
-
-export async function countProjects(db: Queries, accountId: string): Promise<number> {
-  return (await numberOf.first(db, { accountId }))?.total ?? 0
 }
 
 /**

@@ -1,7 +1,7 @@
 import { v7 as uuid } from 'uuid'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
-import { countOf, type Page, pageOf } from '../database/page.ts'
+import { countIn, type Page, pageOf } from '../database/page.ts'
 import { record } from '../events/outbox.ts'
 import type { Quota } from '../feature.ts'
 import { ApiError, bodyIssue, found, invalid } from '../http/contract/problem.ts'
@@ -114,10 +114,6 @@ export function deleteSshKey(db: Database, clock: Clock, key: SshKeyTable): Prom
   })
 }
 
-export function countSshKeys(db: Queries, accountId: string): Promise<number> {
-  return countOf(ofAccount(db, accountId))
-}
-
 function ofAccount(db: Queries, accountId: string) {
   return db.selectFrom('ssh_keys').where('account_id', '=', accountId)
 }
@@ -127,5 +123,5 @@ export const sshKeyQuota: Quota = {
   description: 'SSH keys',
   limit: 100,
   example: 1,
-  count: countSshKeys,
+  count: (db, accountId) => countIn(ofAccount(db, accountId)),
 }

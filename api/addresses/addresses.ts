@@ -1,10 +1,9 @@
-import { findAccount, lockAccount } from '../accounts/accounts.ts'
-import { requireRoom } from '../accounts/quotas.ts'
+import { findAccount, lockAccount, takeRoom } from '../accounts/accounts.ts'
 import type { Capacity } from '../catalog/capacity.ts'
 import { type Catalog, findZone, onSale, unknownZone, type Zone } from '../catalog/file.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
-import { countOf, type Page, pageOf } from '../database/page.ts'
+import { countIn, type Page, pageOf } from '../database/page.ts'
 import { record } from '../events/outbox.ts'
 import type { Quota } from '../feature.ts'
 import type { Actor } from '../http/contract/auth.ts'
@@ -68,17 +67,13 @@ export function findAddress(db: Queries, accountId: string, addressId: string) {
     .executeTakeFirst()
 }
 
-/** Counts the reserved addresses of an account. Addresses that come and go with a server are not counted. */
-function countAddresses(db: Queries, accountId: string): Promise<number> {
-  return countOf(present(db).where('account_id', '=', accountId).where('goes_with', 'is', null))
-}
-
 export const addressQuota: Quota = {
   name: 'addresses',
   description: 'Reserved public addresses, besides those that go with servers',
   limit: 10,
   example: 0,
-  count: countAddresses,
+  count: (db, accountId) =>
+    countIn(present(db).where('account_id', '=', accountId).where('goes_with', 'is', null)),
 }
 
 /**
@@ -247,7 +242,7 @@ export async function letGo(
 
 /** The account's row is locked from here on. @throws ApiError quota_exceeded */
 async function requireQuota(tx: Queries, accountId: string): Promise<void> {
-  await requireRoom(tx, await lockAccount(tx, accountId), addressQuota)
+  await takeRoom(tx, accountId, [addressQuota])
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Database, Queries } from '../database/database.ts'
+import { type Database, type Queries, send } from '../database/database.ts'
 import { prepared, type RowOf } from '../database/prepared.ts'
 import { hourAfter, type Rate, wholeSecond } from './accrual.ts'
 import type { BillingMeterTable, RateTable } from './tables.ts'
@@ -59,7 +59,7 @@ export async function beginRate(tx: Queries, item: BilledItem, price: Price, mom
 async function insertRate(tx: Queries, item: BilledItem, price: Price, at: number): Promise<void> {
   const { price_hour, price_month, traffic_gb = 0, traffic_price = 0 } = price
   const terms = { price_hour, price_month, traffic_gb, traffic_price }
-  await newRate.change(tx, { ...keyOf(item), starts_at: at, ends_at: null, ...terms })
+  await send(tx, newRate.with(tx, { ...keyOf(item), starts_at: at, ends_at: null, ...terms }))
 }
 
 const newMeter = prepared((db, meter: RowOf<BillingMeterTable>) =>

@@ -1,8 +1,8 @@
 import { Argument, Command, Option } from 'commander'
 import { changeQuotas, changeSmtp, createAccount, searchAccounts } from '../accounts/accounts.ts'
-import { limitsOf, ownLimits } from '../accounts/quotas.ts'
+import { countUse, limitsOf, ownLimits } from '../accounts/quotas.ts'
 import type { AccountTable } from '../accounts/tables.ts'
-import { countTokens } from '../accounts/tokens.ts'
+import { tokenQuota } from '../accounts/tokens.ts'
 import { balanceOf, ledgersOf, paidBy, ReferenceTaken } from '../billing/ledger.ts'
 import { systemClock as clock } from '../clock.ts'
 import { CommandError, ConfigError } from '../config.ts'
@@ -160,7 +160,7 @@ function addShowCommand(account: Command, config: ReadConfig): void {
           quota('ram_mb'),
           quota('disk_gb'),
           ['outgoing mail', row.is_smtp_open === 1 ? 'open' : 'closed'],
-          ['tokens', String(await countTokens(db, row.account_id))],
+          ['tokens', String(await countUse(db, row.account_id, tokenQuota))],
         ])
       })
     })

@@ -22,12 +22,22 @@ export async function pageOf<Table extends keyof Schema, Row>(
 export async function countOf<Table extends keyof Schema, Row>(
   query: SelectQueryBuilder<Schema, Table, Row>,
 ): Promise<number> {
-  const { total } = await query
+  const { total } = await totalOf(query).executeTakeFirstOrThrow()
+  return total
+}
+
+/** The number of rows that a query selects, as a part of another query. */
+export function countIn<Table extends keyof Schema, Row>(
+  query: SelectQueryBuilder<Schema, Table, Row>,
+): RawBuilder<number> {
+  return sql<number>`(${totalOf(query)})`
+}
+
+function totalOf<Table extends keyof Schema, Row>(query: SelectQueryBuilder<Schema, Table, Row>) {
+  return query
     .clearSelect()
     .clearOrderBy()
     .select((eb) => eb.fn.countAll<number>().as('total'))
-    .executeTakeFirstOrThrow()
-  return total
 }
 
 /** True of rows with the text in one of these columns, in upper or lower case. */

@@ -4,7 +4,7 @@ import { type Limited, requireRoom } from '../accounts/quotas.ts'
 import type { Capacity } from '../catalog/capacity.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
-import { countOf, type Page, pageOf } from '../database/page.ts'
+import { countIn, type Page, pageOf } from '../database/page.ts'
 import { record } from '../events/outbox.ts'
 import type { Quota } from '../feature.ts'
 import { ApiError, bodyIssue, found, invalid, type ProblemType } from '../http/contract/problem.ts'
@@ -59,16 +59,12 @@ export async function findFirewall(
   return (await withServers(db, rows))[0]
 }
 
-function countFirewalls(db: Queries, accountId: string): Promise<number> {
-  return countOf(db.selectFrom('firewalls').where('account_id', '=', accountId))
-}
-
 export const firewallQuota: Quota = {
   name: 'firewalls',
   description: 'Firewalls',
   limit: 20,
   example: 1,
-  count: countFirewalls,
+  count: (db, accountId) => countIn(db.selectFrom('firewalls').where('account_id', '=', accountId)),
 }
 
 /** @throws ApiError validation_failed, quota_exceeded, firewall_limit_reached, not_supported */

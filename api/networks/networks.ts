@@ -1,12 +1,11 @@
 import { randomInt } from 'node:crypto'
 import { v7 as uuid } from 'uuid'
-import { lockAccount } from '../accounts/accounts.ts'
-import { requireRoom } from '../accounts/quotas.ts'
+import { takeRoom } from '../accounts/accounts.ts'
 import type { Capacity } from '../catalog/capacity.ts'
 import { type Catalog, findZone, onSale, unknownZone } from '../catalog/file.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
-import { countOf, type Page, pageOf } from '../database/page.ts'
+import { countIn, type Page, pageOf } from '../database/page.ts'
 import { MOST_NUMBERS } from '../drivers/addresses.ts'
 import { type Event, record } from '../events/outbox.ts'
 import type { Quota } from '../feature.ts'
@@ -85,16 +84,12 @@ export async function membersOf(
   return Map.groupBy(rows, (row) => row.network_id)
 }
 
-function countNetworks(db: Queries, accountId: string): Promise<number> {
-  return countOf(ofAccount(db, accountId))
-}
-
 export const networkQuota: Quota = {
   name: 'networks',
   description: 'Private networks',
   limit: 10,
   example: 1,
-  count: countNetworks,
+  count: (db, accountId) => countIn(ofAccount(db, accountId)),
 }
 
 /** @throws ApiError validation_failed, not_supported, quota_exceeded */
@@ -114,7 +109,7 @@ export async function addNetwork(
   if (issues.length > 0) throw invalid(issues)
   await capacity.require({ pool: capacity.poolOf(zone_slug), zone_slug }, 'private_networks')
   return db.transaction().execute(async (tx) => {
-    await requireRoom(tx, await lockAccount(tx, accountId), networkQuota)
+    await takeRoom(tx, accountId, [networkQuota])
     const now = clock.now()
     const row = { network_id: uuid(), account_id: accountId, name, zone_slug, ip_range, number: 0 }
     const network = { ...row, created_at: now, updated_at: now }

@@ -1,13 +1,12 @@
 import { randomInt } from 'node:crypto'
 import { sql } from 'kysely'
 import { v7 as uuid } from 'uuid'
-import { lockAccount } from '../accounts/accounts.ts'
-import { requireRoom } from '../accounts/quotas.ts'
+import { takeRoom } from '../accounts/accounts.ts'
 import type { Capacity } from '../catalog/capacity.ts'
 import { catalogProblems } from '../catalog/schema.ts'
 import type { Clock } from '../clock.ts'
 import { type Database, inTransaction, type Queries, send, Taken } from '../database/database.ts'
-import { countOf, type Page, pageOf } from '../database/page.ts'
+import { countIn, countOf, type Page, pageOf } from '../database/page.ts'
 import { prepared, type RowOf } from '../database/prepared.ts'
 import { type PortRange, SSH_PORT } from '../drivers/driver.ts'
 import type { Drivers } from '../drivers/drivers.ts'
@@ -90,17 +89,13 @@ export function leadingPorts(db: Queries) {
     .where('status', '<>', 'closing')
 }
 
-/** Counts the published ports of an account, besides those for SSH. */
-function countPorts(db: Queries, accountId: string): Promise<number> {
-  return countOf(db.selectFrom('ports').where('account_id', '=', accountId).where('is_system', '=', 0))
-}
-
 export const portQuota: Quota = {
   name: 'ports',
   description: 'Published ports, besides those for SSH',
   limit: 20,
   example: 1,
-  count: countPorts,
+  count: (db, accountId) =>
+    countIn(db.selectFrom('ports').where('account_id', '=', accountId).where('is_system', '=', 0)),
 }
 
 /** @throws ApiError validation_failed, not_supported, server_not_found, operation_in_progress, quota_exceeded, port_taken */
@@ -138,7 +133,7 @@ async function hasFixedPorts(
  * Locks the account's row, so that two orders do not use the same part of the quota. @throws ApiError quota_exceeded
  */
 export async function requirePortQuota(tx: Queries, accountId: string, requested: number): Promise<void> {
-  await requireRoom(tx, await lockAccount(tx, accountId), portQuota, requested)
+  await takeRoom(tx, accountId, [portQuota], { ports: requested })
 }
 
 /** Publishes a port that the account's quota allows. @throws ApiError port_taken */

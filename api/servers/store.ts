@@ -102,7 +102,7 @@ export async function moveServers(db: Queries, from: string, to: string): Promis
 }
 
 async function write(db: Queries, serverId: string, change: Partial<ServerTable>): Promise<void> {
-  await db.updateTable('servers').set(change).where('server_id', '=', serverId).execute()
+  await send(db, db.updateTable('servers').set(change).where('server_id', '=', serverId))
 }
 
 /** Like findServer, with the columns of lists only: reading a column costs more than finding its row. */

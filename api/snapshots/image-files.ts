@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { lockAccount } from '../accounts/accounts.ts'
 import { requireRoom } from '../accounts/quotas.ts'
 import { findZone, onSale, unknownZone } from '../catalog/file.ts'
@@ -22,16 +23,16 @@ export const fileQuota: Quota = {
   limit: 200,
   unpaid: 10,
   example: 0,
-  count: async (db, accountId) => {
-    const { bytes } = await db
+  count: (db, accountId) => {
+    const files = db
       .selectFrom('snapshots')
-      .select(({ fn }) => fn.sum<number | null>('content_bytes').as('bytes'))
+      .select('content_bytes')
       .where('account_id', '=', accountId)
       .where('item_type', '=', 'image')
       .where('status', 'in', ['uploading', 'creating'])
       .where('deleted_at', 'is', null)
-      .executeTakeFirstOrThrow()
-    return billedGb(Number(bytes ?? 0))
+    // It rounds up to whole GB, as billedGb does. PostgreSQL sums bigints to numeric, which its driver hands over as text.
+    return sql<number>`(SELECT (CAST(coalesce(sum(content_bytes), 0) AS bigint) + 1073741823) / 1073741824 FROM (${files}) AS files)`
   },
 }
 

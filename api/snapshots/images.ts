@@ -1,7 +1,7 @@
 import type { Capacity } from '../catalog/capacity.ts'
 import type { Catalog } from '../catalog/file.ts'
 import type { Queries } from '../database/database.ts'
-import { countOf, type Page, pageOf } from '../database/page.ts'
+import { countIn, type Page, pageOf } from '../database/page.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 import type { Quota } from '../feature.ts'
 import type { Actor } from '../http/contract/auth.ts'
@@ -69,7 +69,7 @@ export const imageQuota: Quota = {
   limit: 10,
   unpaid: 1,
   example: 0,
-  count: (db, accountId) => countOf(ofAccount(db, accountId, 'image')),
+  count: (db, accountId) => countIn(ofAccount(db, accountId, 'image')),
 }
 
 /**

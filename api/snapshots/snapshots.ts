@@ -1,10 +1,10 @@
-import { findAccount, lockAccount } from '../accounts/accounts.ts'
-import { type Limited, requireRoom } from '../accounts/quotas.ts'
+import { findAccount, takeRoom } from '../accounts/accounts.ts'
+import type { Limited } from '../accounts/quotas.ts'
 import { beginRate, changeRate } from '../billing/rates.ts'
 import type { Catalog } from '../catalog/file.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
-import { countOf, type Page, pageOf } from '../database/page.ts'
+import { countIn, type Page, pageOf } from '../database/page.ts'
 import type { SnapshotState } from '../drivers/snapshots.ts'
 import type { Quota } from '../feature.ts'
 import { ApiError, found, type ProblemType } from '../http/contract/problem.ts'
@@ -66,7 +66,7 @@ export const snapshotQuota: Quota = {
   limit: 20,
   unpaid: 2,
   example: 0,
-  count: (db, accountId) => countOf(ofAccount(db, accountId)),
+  count: (db, accountId) => countIn(ofAccount(db, accountId)),
 }
 
 /** The facts of a snapshot or an image that is made. */
@@ -119,8 +119,7 @@ export async function requireSnapshot(
   now: number,
   quota = snapshotQuota,
 ): Promise<Limited> {
-  const account = await lockAccount(tx, account_id)
-  await requireRoom(tx, account, quota)
+  const account = await takeRoom(tx, account_id, [quota])
   const { price_hour } = snapshotPrice(catalog, zone_slug, disk_gb, now)
   if (price_hour > 0) await requireCover(tx, account_id, price_hour)
   return account

@@ -1,3 +1,4 @@
+import { type RawBuilder, sql } from 'kysely'
 import { chargedItems } from '../billing/metering.ts'
 import type { Queries } from '../database/database.ts'
 import { deleteFound } from '../database/deletion.ts'
@@ -61,19 +62,16 @@ export async function insertVolume(tx: Queries, row: VolumeTable): Promise<void>
   await recordVolume(tx, 'volume.created', row, row.created_at)
 }
 
-/** The number of volumes of an account, and their size in GB. */
-export async function sumVolumes(
-  db: Queries,
-  accountId: string,
-): Promise<{ volumes: number; volumes_gb: number }> {
-  const { volumes, gb } = await present(db)
-    .where('account_id', '=', accountId)
-    .select(({ fn }) => [
-      fn.countAll<number>().as('volumes'),
-      fn.sum<string | number | null>('size_gb').as('gb'),
-    ])
-    .executeTakeFirstOrThrow()
-  return { volumes, volumes_gb: Number(gb ?? 0) }
+/** A query of the size of all volumes of an account in GB. */
+export function sizesOf(db: Queries, accountId: string): RawBuilder<number> {
+  const sizes = present(db).where('account_id', '=', accountId).select('size_gb')
+  // PostgreSQL sums bigints to numeric, which its driver hands over as text.
+  return sql<number>`(SELECT CAST(coalesce(sum(size_gb), 0) AS bigint) FROM (${sizes}) AS sizes)`
+}
+
+/** A query of an account's volumes. */
+export function volumesIn(db: Queries, accountId: string) {
+  return present(db).where('account_id', '=', accountId)
 }
 
 /** The volumes that a server has, or is about to get. */

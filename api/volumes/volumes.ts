@@ -1,6 +1,6 @@
 import { v7 as uuid } from 'uuid'
-import { findAccount, lockAccount } from '../accounts/accounts.ts'
-import { type Limited, requireWithin } from '../accounts/quotas.ts'
+import { findAccount, lockAccount, takeRoom } from '../accounts/accounts.ts'
+import { requireRoom } from '../accounts/quotas.ts'
 import { type BilledItem, beginRate, changeRate } from '../billing/rates.ts'
 import type { Capacity } from '../catalog/capacity.ts'
 import { type Catalog, findZone, onSale, unknownZone, type Zone } from '../catalog/file.ts'
@@ -8,6 +8,7 @@ import { zonePricesAt } from '../catalog/prices.ts'
 import { catalogProblems } from '../catalog/schema.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
+import { countIn } from '../database/page.ts'
 import type { Quota } from '../feature.ts'
 import type { Actor } from '../http/contract/auth.ts'
 import { ApiError, bodyIssue, found, invalid } from '../http/contract/problem.ts'
@@ -17,7 +18,7 @@ import type { Engine } from '../operations/engine.ts'
 import type { OperationTable } from '../operations/tables.ts'
 import { beginOperation, refuseBusy } from './operations.ts'
 import { type VolumeCreate, type VolumeUpdate, volumeProblems } from './schema.ts'
-import { findVolume, insertVolume, lockVolume, sumVolumes, updateVolume } from './store.ts'
+import { findVolume, insertVolume, lockVolume, sizesOf, updateVolume, volumesIn } from './store.ts'
 import type { VolumeTable } from './tables.ts'
 
 export interface VolumesOptions {
@@ -30,6 +31,15 @@ export interface VolumesOptions {
   requireCover: (tx: Queries, accountId: string, added: number) => Promise<void>
 }
 
+const sizeQuota: Quota = {
+  name: 'volumes_gb',
+  description: 'Size of all volumes in GB',
+  limit: 4096,
+  unpaid: 40,
+  example: 20,
+  count: sizesOf,
+}
+
 export const volumeQuotas: readonly Quota[] = [
   {
     name: 'volumes',
@@ -37,16 +47,9 @@ export const volumeQuotas: readonly Quota[] = [
     limit: 20,
     unpaid: 2,
     example: 1,
-    count: async (db, accountId) => (await sumVolumes(db, accountId)).volumes,
+    count: (db, accountId) => countIn(volumesIn(db, accountId)),
   },
-  {
-    name: 'volumes_gb',
-    description: 'Size of all volumes in GB',
-    limit: 4096,
-    unpaid: 40,
-    example: 20,
-    count: async (db, accountId) => (await sumVolumes(db, accountId)).volumes_gb,
-  },
+  sizeQuota,
 ]
 
 /** Finds the volume that a path names. */
@@ -83,7 +86,7 @@ export async function createVolume(
   await capacity.require({ pool, zone_slug }, 'volumes')
   return reserving(options, { pool, zone_slug }, async (tx, reserve) => {
     const now = clock.now()
-    await requireRoom(tx, await lockAccount(tx, accountId), { volumes: 1, volumes_gb: size_gb })
+    await takeRoom(tx, accountId, volumeQuotas, { volumes: 1, volumes_gb: size_gb })
     const price = volumePrice(catalog, zone, size_gb, now)
     await requireCover(tx, accountId, price.price_hour)
     const { default_project_id: project_id } = await findAccount(tx, accountId)
@@ -124,7 +127,7 @@ export async function changeVolume(
     const volume = name === row.name ? row : await updateVolume(tx, row, { name, updated_at: now })
     if (size_gb === row.size_gb) return { volume, operation: null }
     await refuseBusy(tx, row)
-    await requireRoom(tx, account, { volumes: 0, volumes_gb: size_gb - row.size_gb })
+    await requireRoom(tx, account, sizeQuota, size_gb - row.size_gb)
     const operation = await grow(options, tx, volume, size_gb, now)
     reserve(size_gb - row.size_gb)
     return { volume, operation }
@@ -190,18 +193,5 @@ async function reserving<Result>(
     if (!(error instanceof ApiError && error.type === catalogProblems.capacity_unavailable)) throw error
     const detail = `Zone ${zone_slug} does not have this much disk space for volumes left. Choose a smaller size or another zone, or try again later.`
     throw new ApiError(error.type, detail, error.extra)
-  }
-}
-
-/** Checks the quotas of volumes. The account's row must be locked. @throws ApiError quota_exceeded */
-async function requireRoom(
-  tx: Queries,
-  account: Limited,
-  requested: { volumes: number; volumes_gb: number },
-): Promise<void> {
-  const used: Record<string, number> = await sumVolumes(tx, account.account_id)
-  for (const quota of volumeQuotas) {
-    const amount = quota.name === 'volumes' ? requested.volumes : requested.volumes_gb
-    if (amount > 0) requireWithin(account, quota, { used: used[quota.name] ?? 0, requested: amount })
   }
 }

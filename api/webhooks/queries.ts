@@ -1,12 +1,7 @@
 import type { Queries } from '../database/database.ts'
-import { countOf } from '../database/page.ts'
+import { countIn } from '../database/page.ts'
 import type { Quota } from '../feature.ts'
 import { liveOf } from './store.ts'
-
-/** Counts an account's webhooks against its quota. */
-function countWebhooks(db: Queries, accountId: string): Promise<number> {
-  return countOf(liveOf(db, accountId))
-}
 
 /** Counts the webhooks of all accounts by state of verification. */
 export function countVerifications(db: Queries) {
@@ -23,5 +18,5 @@ export const webhookQuota: Quota = {
   description: 'Webhooks',
   limit: 20,
   example: 0,
-  count: countWebhooks,
+  count: (db, accountId) => countIn(liveOf(db, accountId)),
 }

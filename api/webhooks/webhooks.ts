@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { v7 as uuid } from 'uuid'
-import { lockAccount } from '../accounts/accounts.ts'
-import { requireRoom } from '../accounts/quotas.ts'
+import { takeRoom } from '../accounts/accounts.ts'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import { type EventScopes, type EventType, eventTypesOf } from '../events/types.ts'
@@ -75,7 +74,7 @@ export async function createWebhook(
   // The new webhook does not get earlier events.
   await relay()
   await db.transaction().execute(async (tx) => {
-    await requireRoom(tx, await lockAccount(tx, actor.accountId), webhookQuota)
+    await takeRoom(tx, actor.accountId, [webhookQuota])
     await insertWebhook(tx, webhook)
     await remember(tx, webhook.webhook_id)
   })

@@ -29,9 +29,8 @@ export function signingIn(options: Wired) {
   const mails = new MailQueue({ db, clock, log, secrets, mailer: { ...mailer, send } })
   peers.on('mailed', () => mails.wake())
   const parts = {
-    ...{ passwords, signUp, siteUrl, oidc, hasConsole, countAddresses: addressQuota.count },
-    countSnapshots: snapshotQuota.count,
-    countImages: imageQuota.count,
+    ...{ passwords, signUp, siteUrl, oidc, hasConsole },
+    ownQuotas: { addresses: addressQuota, snapshots: snapshotQuota, images: imageQuota },
     mailed: () => peers.ring('mailed'),
   }
   return { mails, parts }

@@ -1,10 +1,11 @@
+import { type RawBuilder, sql } from 'kysely'
 import { v7 as uuid } from 'uuid'
 import { findAccount, findAccountByEmail, lockAccount, moveAccountEmail } from '../../accounts/accounts.ts'
 import { requireUnrevoked, revokeTokensOf } from '../../accounts/revocation.ts'
 import type { AccountTable } from '../../accounts/tables.ts'
 import type { Clock } from '../../clock.ts'
 import type { Database, Queries } from '../../database/database.ts'
-import { countOf, type Page, pageOf } from '../../database/page.ts'
+import { countIn, countOf, type Page, pageOf } from '../../database/page.ts'
 import { prepared } from '../../database/prepared.ts'
 import { record } from '../../events/outbox.ts'
 import type { EventType } from '../../events/types.ts'
@@ -123,11 +124,10 @@ export function findMember(db: Queries, accountId: string, memberId: string) {
 }
 
 /** Counts members and open invitations, which share one quota. */
-async function countMembers(db: Queries, accountId: string): Promise<number> {
+function countMembers(db: Queries, accountId: string): RawBuilder<number> {
   const invited = standingInvitations(db, 0).where('account_id', '=', accountId)
-  return (
-    (await countOf(db.selectFrom('members').where('account_id', '=', accountId))) + (await countOf(invited))
-  )
+  const members = db.selectFrom('members').where('account_id', '=', accountId)
+  return sql<number>`(${countIn(members)} + ${countIn(invited)})`
 }
 
 export const memberQuota: Quota = {

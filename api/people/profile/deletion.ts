@@ -1,4 +1,5 @@
-import { changeStatus, findAccount, forgetContact, lockAccount } from '../../accounts/accounts.ts'
+import { changeStatus, forgetContact, lockAccount } from '../../accounts/accounts.ts'
+import { readUse } from '../../accounts/quotas.ts'
 import type { AccountTable } from '../../accounts/tables.ts'
 import { balanceOf } from '../../billing/ledger.ts'
 import type { Clock } from '../../clock.ts'
@@ -20,10 +21,8 @@ import type { TwoFactor } from '../two-factor/two-factor.ts'
 export type DeletionOptions = Notify & {
   db: Database
   clock: Clock
-  /** Count the public addresses, the snapshots and the images of an account. */
-  countAddresses: (db: Queries, accountId: string) => Promise<number>
-  countImages: (db: Queries, accountId: string) => Promise<number>
-  countSnapshots: (db: Queries, accountId: string) => Promise<number>
+  /** What an account must not have. */
+  ownQuotas: Record<'addresses' | 'snapshots' | 'images', Quota>
   /** The quotas of all features. */
   quotas: readonly Quota[]
 }
@@ -78,21 +77,21 @@ async function leave(tx: Queries, options: DeletionOptions, member: MemberTable)
 /** @throws ApiError last_owner, account_in_use */
 async function requireUnused(
   tx: Queries,
-  { countAddresses, countImages, countSnapshots }: DeletionOptions,
+  { ownQuotas: { addresses, snapshots, images } }: DeletionOptions,
   member: MemberTable,
 ): Promise<void> {
   const { account_id: accountId } = member
-  const account = await findAccount(tx, accountId)
+  const { account, used } = await readUse(tx, accountId, [addresses, snapshots, images])
+  const has = ({ name }: Quota) => used[name] !== 0
   if ((await countOf(membersBeside(tx, member))) > 0)
     throw new ApiError(
       peopleProblems.last_owner,
       `You are the only owner of the account “${account.name}”, which has other members. Make one of them an owner first, or remove them.`,
     )
   if (account.servers_used > 0) throw inUse(account, 'has servers. Delete them first.')
-  if ((await countAddresses(tx, accountId)) > 0)
-    throw inUse(account, 'has public addresses. Release them first.')
-  if ((await countSnapshots(tx, accountId)) > 0) throw inUse(account, 'has snapshots. Delete them first.')
-  if ((await countImages(tx, accountId)) > 0) throw inUse(account, 'has images. Delete them first.')
+  if (has(addresses)) throw inUse(account, 'has public addresses. Release them first.')
+  if (has(snapshots)) throw inUse(account, 'has snapshots. Delete them first.')
+  if (has(images)) throw inUse(account, 'has images. Delete them first.')
   const balance = await balanceOf(tx, accountId)
   if (balance < 0) throw inUse(account, `owes ${formatMoney(-balance)} RUB. Pay the debt first.`)
 }
