@@ -21,7 +21,7 @@ import type { TwoFactor } from '../two-factor/two-factor.ts'
 export type DeletionOptions = Notify & {
   db: Database
   clock: Clock
-  /** What an account must not have. */
+  /** Counts of objects that an account must not have. */
   ownQuotas: Record<'addresses' | 'snapshots' | 'images', Quota>
   /** The quotas of all features. */
   quotas: readonly Quota[]

@@ -7,14 +7,14 @@ import { firewallsOfAccounts } from '../../firewalls/protection.ts'
 import { anyFree, partOf, takenIn } from '../../ports/ports.ts'
 import { readSums, type Sums, sumsIn } from '../commitment.ts'
 import { parts } from '../reservation.ts'
-import type { NewServer } from './part.ts'
+import type { ServerTable } from '../tables.ts'
 
 /** All that decides whether an account can have a server, as it is while its row is locked. */
 export interface Facts {
   /** The account, of which the new server is a part already. */
   account: Loaded
   sums: Sums
-  /** What servers hold of the pool. */
+  /** The part of the pool that servers hold. */
   used: Size
   hasFirewalls: boolean
   /** A host port for SSH; null if none was found at once. */
@@ -27,7 +27,7 @@ export interface Facts {
  */
 export async function readFacts(
   tx: Queries,
-  { account_id: accountId, pool }: Pick<NewServer, 'account_id' | 'pool'>,
+  { account_id: accountId, pool }: Pick<ServerTable, 'account_id' | 'pool'>,
   size: Size,
   sshPorts: PortRange,
 ): Promise<Facts> {
