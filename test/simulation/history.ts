@@ -401,7 +401,8 @@ class History {
         if (left <= 0) return this.#broken(`every operation ends: ${what} did not`)
         await scheduler.run(this.#auditor.isBusy ? 3_000 : 12_000)
       }
-      for (const broken of await this.#disks.brokenAtRest()) this.#broken(`after ${what}: ${broken}`)
+      const broken = [...this.#auditor.broken(), ...(await this.#disks.brokenAtRest())]
+      for (const each of broken) this.#broken(`after ${what}: ${each}`)
     }
   }
 
@@ -495,8 +496,7 @@ class History {
         return this.#tell(name, 'the host does not answer')
       case 'crash':
       case 'shutdown': {
-        const isOn = id !== undefined && (await this.#simulator.inspect(id)).power === 'running'
-        if (!isOn) return
+        if (id === undefined || (await this.#simulator.inspect(id)).power !== 'running') return
         this.#simulator.turnsOffByItself(id, blow === 'crash' ? 'crashed' : 'guest_shutdown')
         return this.#tell(name, `the machine of ${id} turns off by itself: ${blow}`)
       }

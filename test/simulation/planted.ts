@@ -338,7 +338,7 @@ export const planted: readonly Planted[] = [
   plant(
     'an address is free',
     'addresses/taking.ts',
-    'if (price.price_hour > 0) await beginRate(tx, billed(row), price, now)',
+    'if (row.price_hour > 0) await beginRate(tx, billed(row), row, now)',
     '',
   ),
   // Disks and people

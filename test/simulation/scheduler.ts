@@ -30,7 +30,7 @@ interface Chore {
 const current = new AsyncLocalStorage<Actor>()
 
 /** Chores in a row without any time passing, which only an endless loop needs. */
-const MOST_AT_ONCE = 200_000
+const MOST_AT_ONCE = 30_000
 
 /**
  * Decides what happens next. Everything that waits at a seam is a chore, and a seeded draw picks the next one among
