@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { chownSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chownSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -478,15 +478,22 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
 
 test.runIf(process.getuid?.() === 0)('a network that cannot be had leaves nothing behind', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'berth-network-'))
-  writeFileSync(join(folder, 'nft'), '#!/bin/sh\nexit 3\n', { mode: 0o755 })
+  // Other tests have namespaces at the same time, so nft notes those in which it is called.
+  const note = `stat -Lc %i /proc/self/ns/net >> ${folder}/spaces`
+  writeFileSync(join(folder, 'nft'), `#!/bin/sh\n${note}\nexit 3\n`, { mode: 0o755 })
   const path = process.env.PATH
-  mkdirSync('/run/netns', { recursive: true })
-  const spaces = () => readdirSync('/run/netns')
-  const before = spaces()
   process.env.PATH = `${folder}:${path}`
   try {
     await expect(GuestNetwork.trial()).rejects.toThrow('ended with 3')
-    expect(spaces().filter((name) => !before.includes(name))).toEqual([])
+    const host = statSync('/proc/self/ns/net').ino
+    const noted = readFileSync(join(folder, 'spaces'), 'utf8').trim().split('\n').map(Number)
+    const own = noted.filter((space) => space !== host)
+    expect(own).not.toEqual([])
+    // A namespace of another test may go meanwhile.
+    const left = readdirSync('/run/netns').map((name) =>
+      statSync(`/run/netns/${name}`, { throwIfNoEntry: false }),
+    )
+    expect(left.filter((named) => named && own.includes(named.ino))).toEqual([])
   } finally {
     process.env.PATH = path
     rmSync(folder, { recursive: true })
