@@ -143,7 +143,7 @@ export async function forgetEvents(db: Database, before: number, limit: number):
     .selectFrom('events')
     .select('event_id')
     .where('created_at', '<', before)
-    // An event that nobody could read yet is not
+    // An event that nobody could read yet is not old.
     .where('position', 'is not', null)
     .limit(limit)
   return deleteFound(db, 'events', 'event_id', old)
