@@ -28,6 +28,7 @@ test.each([
   ['ssh-ed25519', ed25519()],
   ['ecdsa-sha2-nistp256', ecdsa(256)],
   ['ssh-rsa', rsa(2048)],
+  ['ssh-rsa', rsa(2014)],
   ['sk-ssh-ed25519@openssh.com', securityKey('ed25519')],
   ['sk-ecdsa-sha2-nistp256@openssh.com', securityKey('ecdsa')],
 ])('bytes that do not belong to a key of type %s are noticed', (type, key) => {
@@ -67,7 +68,7 @@ test('keys that are private, weak or restricted are refused with advice', () => 
   expect(parsePublicKey('---- BEGIN SSH2 PUBLIC KEY ----\nAAAA\n---- END SSH2 PUBLIC KEY ----')).toMatch(
     /PuTTYgen/,
   )
-  expect(parsePublicKey(rsa(1024))).toMatch(/2048/)
+  expect(parsePublicKey(rsa(2000))).toMatch(/2048/)
   expect(parsePublicKey(`no-pty ${ed25519()}`)).toMatch(/options/)
   expect(parsePublicKey(`${ed25519()}\r\n${ed25519()}`)).toMatch(/single line/)
   expect(parsePublicKey(ed25519().replace('AAAA', 'AA*A'))).toMatch(/base64/)

@@ -1,7 +1,8 @@
 import { createHash, createPublicKey } from 'node:crypto'
 import ssh2 from 'ssh2'
 
-const MIN_RSA_BITS = 2048
+/** Packer makes keys of 2014 bits for its own use. */
+const MIN_RSA_BITS = 2014
 /** OpenSSH accepts no longer keys. */
 const MAX_RSA_BITS = 16_384
 /** Keys on security tokens contain a plain key, which is checked as such, followed by an application name. */
@@ -68,7 +69,7 @@ function checkPlainKey(line: string): string | null {
   try {
     const bits = createPublicKey(key.getPublicPEM()).asymmetricKeyDetails?.modulusLength
     if (bits !== undefined && bits < MIN_RSA_BITS)
-      return `RSA keys must have at least ${MIN_RSA_BITS} bits; this one has ${bits}.`
+      return `RSA keys must have 2048 bits or more; this one has ${bits}.`
     if (bits !== undefined && bits > MAX_RSA_BITS)
       return `RSA keys must have at most ${MAX_RSA_BITS} bits; this one has ${bits}.`
   } catch {

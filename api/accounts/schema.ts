@@ -119,7 +119,7 @@ export const SshKeyCreate = Type.Object(
       minLength: 1,
       maxLength: 16_384,
       description:
-        'One line of a .pub file: ed25519, ecdsa, rsa with 2048 to 16384 bits, or a security key; no options before it',
+        'One line of a .pub file: ed25519, ecdsa, rsa with 2048 (Packer: 2014) to 16384 bits, or a security key; no options before it',
       examples: [PUBLIC_KEY],
     }),
   },
