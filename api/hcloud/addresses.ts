@@ -67,6 +67,9 @@ async function update(x: Exchange, command: string, body: object): Promise<objec
   return done(x, command, ['address', address_id])
 }
 
+/** hcloud-go 1.35 repeats the number of the path in bodies, by a slip. */
+const Sent = { ID: MaybeNumber }
+
 /** The actions on an address. @param field the field that names the server to assign it to */
 function addressActions({ one, many }: Resource, field: 'server' | 'assignee_id'): HcloudRoute[] {
   const path = `/${many}/:id/actions`
@@ -78,6 +81,7 @@ function addressActions({ one, many }: Resource, field: 'server' | 'assignee_id'
         server: Type.Optional(Type.Integer()),
         assignee_id: Type.Optional(Type.Integer()),
         assignee_type: Type.Optional(Type.String()),
+        ...Sent,
       }),
       run: async (x, body) => {
         const { server_id } = await readServer(x, body[field] ?? 0)
@@ -92,7 +96,7 @@ function addressActions({ one, many }: Resource, field: 'server' | 'assignee_id'
     answer({
       method: 'POST',
       path: `${path}/change_dns_ptr`,
-      body: Type.Object({ ip: Type.String(), dns_ptr: Type.Optional(Type.String()) }),
+      body: Type.Object({ ip: Type.String(), dns_ptr: Type.Optional(Type.String()), ...Sent }),
       run: (x, { dns_ptr }) => update(x, 'change_dns_ptr', { reverse_dns: dns_ptr || null }),
     }),
     ...protection({ kind: 'address', one, many }),

@@ -133,7 +133,8 @@ export class Offers {
     const { zones } = this.catalogue
     const slug = location ?? datacenter
     const isAny = slug === undefined || slug === ''
-    const id = typeof slug === 'number' ? await this.#zoneOf(slug) : String(slug)
+    // hcloud-go sends numbers as text.
+    const id = /^\d+$/.test(String(slug)) ? await this.#zoneOf(Number(slug)) : String(slug)
     const found = isAny
       ? (zones.find(({ is_available }) => is_available) ?? zones[0])
       : zones.find(({ zone_slug }) => [zone_slug, datacenterName(zone_slug)].includes(id))
