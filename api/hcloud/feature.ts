@@ -1,6 +1,11 @@
 import { feature } from '../feature.ts'
-import { forgetNumbers, KEPT_DAYS } from './numbers.ts'
+import { endsFollower, forgetNumbers, KEPT_DAYS } from './numbers.ts'
 
 export const hcloud = feature({
-  cleaning: () => ({ old: { hcloudNumbers: { days: KEPT_DAYS, delete: forgetNumbers } } }),
+  cleaning: () => ({
+    old: {
+      hcloudEnds: { days: 0, delete: endsFollower() },
+      hcloudNumbers: { days: KEPT_DAYS, delete: forgetNumbers },
+    },
+  }),
 })

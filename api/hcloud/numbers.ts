@@ -1,5 +1,7 @@
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
+import { eventFollower } from '../events/following.ts'
+import type { EventType } from '../events/types.ts'
 import { Recent } from '../http/limits/recent.ts'
 import type { HcloudNumberTable } from './tables.ts'
 
@@ -145,6 +147,35 @@ export class Numbers {
       .values(rows)
       .onConflict((conflict) => conflict.columns(['object_id', 'kind']).doNothing())
       .execute()
+  }
+}
+
+/** The event that tells of an object's end, by the kind of the object. */
+const ends = {
+  server: 'server.deleted',
+  ssh_key: 'ssh_key.deleted',
+  snapshot: 'snapshot.deleted',
+  backup: 'backup.deleted',
+  own_image: 'image.deleted',
+  network: 'network.deleted',
+  firewall: 'firewall.deleted',
+  volume: 'volume.deleted',
+  address: 'address.deleted',
+} as const satisfies Record<(typeof objects)[number], EventType>
+/** Returns a function that notes the ends of objects, wherever they were deleted; its limit means that there are more. */
+export function endsFollower(): (db: Database, now: number, limit: number) => Promise<number> {
+  const follow = eventFollower(Object.values(ends), async (db, { type, data, created_at }) => {
+    const object: Record<string, string> = JSON.parse(data)
+    await db
+      .updateTable('hcloud_numbers')
+      .set({ ended_at: created_at })
+      .where('object_id', '=', object[type.replace('.deleted', '_id')] ?? '')
+      .where('ended_at', 'is', null)
+      .execute()
+  })
+  return async (db, _now, limit) => {
+    const { last } = await db.selectFrom('hcloud_counter').select('last').executeTakeFirstOrThrow()
+    return last > 0 && (await follow(db)) ? limit : 0
   }
 }
 

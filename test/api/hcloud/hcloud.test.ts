@@ -212,3 +212,23 @@ test('an object keeps its number for ever, and no other gets it', async () => {
   expect(await add('c')).toBeGreaterThan(second)
   expect((await t.ask('GET', `/ssh_keys/${first}`)).status).toBe(200)
 })
+
+test('the number of an object that was deleted by /v1 is forgotten like any other', async () => {
+  const t = await hcloudApp()
+  const made = (name: string) => t.act('POST', '/ssh_keys', { name, public_key: ed25519() })
+  const [{ ssh_key: kept }, { ssh_key: gone }] = [await made('kept'), await made('gone')]
+  const { items } = (await t.call('GET', '/account/ssh_keys')).body
+  const { ssh_key_id } = items.find(({ name }: { name: string }) => name === 'gone')
+  await t.call('DELETE', `/account/ssh_keys/${ssh_key_id}`)
+  await t.app.events.relay()
+  await t.app.retention.look()
+  t.clock.advance(31 * 24 * 3600_000)
+  await t.app.retention.look()
+  const rows = await t.db
+    .selectFrom('hcloud_numbers')
+    .select('number')
+    .where('kind', '=', 'ssh_key')
+    .execute()
+  expect(rows).toEqual([{ number: kept.id }])
+  expect(gone.id).not.toBe(kept.id)
+})
