@@ -7,6 +7,8 @@ const has = (program: string) =>
   (process.env.PATH ?? '').split(path.delimiter).some((folder) => existsSync(path.join(folder, program)))
 const hasQemu = has('qemu-system-x86_64')
 const hasChromium = has('chromium')
+// npm run check:clients sets it, after it has installed the tools.
+const hasTools = process.env.BERTH_TEST_HCLOUD === '1'
 // npm run test:cluster sets it, after it has installed what these need.
 const isCluster = process.env.BERTH_TEST_CLUSTER === '1'
 
@@ -112,6 +114,19 @@ export default defineConfig({
                 name: 'cluster',
                 include: ['api/drivers/incus/**/*.test.ts', 'test/cluster/**/*.test.ts'],
                 fileParallelism: false,
+              },
+            },
+          ]
+        : []),
+      ...(hasTools
+        ? [
+            {
+              extends: true as const,
+              test: {
+                name: 'hcloud',
+                include: ['test/hcloud/**/*.test.ts'],
+                testTimeout: 900_000,
+                hookTimeout: 900_000,
               },
             },
           ]

@@ -15,6 +15,7 @@ import {
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { runWhereUsersCanEnter } from '../harness/passable.ts'
+import { runSuite } from '../harness/suite.ts'
 
 const root = path.resolve(import.meta.dirname, '../..')
 runWhereUsersCanEnter(root)
@@ -153,25 +154,10 @@ if (why !== null) {
 const RULES = ['inet', 'incus']
 const hasRules = () => spawnSync('nft', ['list', 'table', ...RULES], { env }).status === 0
 const hadRules = hasRules()
-const folder = mkdtempSync(path.join(tmpdir(), 'berth-cluster-report-'))
-const file = path.join(folder, 'report.json')
-const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`]
 const projects = ['--project=cluster', '--project=acceptance-cluster']
 // One file after the other: what a cluster takes for dead on a busy machine is not what is tested.
-const options = ['--maxWorkers=1', ...projects, ...reporters, ...process.argv.slice(2)]
-const { status } = spawnSync('vitest', ['run', ...options], {
-  cwd: root,
-  env: { ...env, BERTH_TEST_CLUSTER: '1' },
-  stdio: 'inherit',
-})
-const report: { numPassedTests: number; numFailedTests: number; success: boolean } = existsSync(file)
-  ? JSON.parse(readFileSync(file, 'utf8'))
-  : { numPassedTests: 0, numFailedTests: 0, success: false }
-rmSync(folder, { recursive: true })
+const options = ['--maxWorkers=1', ...projects, ...process.argv.slice(2)]
+const isGreen = runSuite(root, options, { ...env, BERTH_TEST_CLUSTER: '1' })
 // Those of an Incus that was here before are its own.
 if (!hadRules && hasRules()) spawnSync('nft', ['delete', 'table', ...RULES], { env })
-// In the form of npm test, and as there never "0 failed" of a red run.
-// PostgreSQL's package ends a process that set it up with 0, whatever happened: the report says it too.
-const failed = Math.max(report.numFailedTests, status === 0 && report.success ? 0 : 1)
-console.log(`${report.numPassedTests} passed, ${failed} failed`)
-process.exit(failed === 0 ? 0 : 1)
+process.exit(isGreen ? 0 : 1)

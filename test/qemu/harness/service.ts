@@ -19,10 +19,15 @@ export interface Process {
   said(): string
 }
 
-/** Starts `berthd serve`. @throws Error where it ends before it listens */
-export async function launch(flags: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Process> {
-  const args = [path.join(root, 'api/main.ts'), 'serve', '--port', '0', '--log', 'warn', ...flags]
-  const child = spawn(process.execPath, args, {
+/** Starts `berthd serve`. @param through a command that runs it @throws Error where it ends before it listens */
+export async function launch(
+  flags: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+  through: readonly string[] = [],
+): Promise<Process> {
+  const service = [path.join(root, 'api/main.ts'), 'serve', '--port', '0', '--log', 'warn', ...flags]
+  const [program = '', ...args] = [...through, process.execPath, ...service]
+  const child = spawn(program, args, {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
