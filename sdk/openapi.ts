@@ -3015,7 +3015,7 @@ export interface SshKey {
 export interface SshKeyCreate {
   /** A name of your choice, 1 to 64 characters, at least one of them visible and none of them a control, zero-width or direction character; need not be unique */
   name: string
-  /** One line of a .pub file: ed25519, ecdsa, rsa with 2048 to 16384 bits, or a security key; no options before it */
+  /** One line of a .pub file: ed25519, ecdsa, rsa with 2048 (Packer: 2014) to 16384 bits, or a security key; no options before it */
   public_key: string
 }
 
