@@ -9,6 +9,7 @@ import { backupCommand } from './commands/backup.ts'
 import { catalogCommands } from './commands/catalog.ts'
 import { logCommand } from './commands/command-log.ts'
 import { diskCommands } from './commands/disk.ts'
+import { doctorCommand } from './commands/doctor.ts'
 import { hostCommands } from './commands/host.ts'
 import { exportCommand, importCommand } from './commands/move.ts'
 import { imageCommands, migrateCommand } from './commands/operator.ts'
@@ -97,6 +98,7 @@ const serving = program
     await serve(parsed, { log, notices, disk })
   })
 program.addCommand(checkCommand(config))
+program.addCommand(doctorCommand(config))
 program.addCommand(migrateCommand(config))
 program.addCommand(backupCommand(config))
 program.addCommand(restoreCommand(config))

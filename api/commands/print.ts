@@ -5,6 +5,9 @@ export function printJson(): void {
   isJson = true
 }
 
+/** Whether commands print JSON. */
+export const printsJson = () => isJson
+
 export function printTable(head: string[], rows: string[][]): void {
   if (isJson) {
     const names = head.map(fieldOf)

@@ -41,6 +41,8 @@ export interface Mailer {
   readonly place: string
   /** Resolves when the mail server has accepted it. */
   send(mail: Mail): Promise<void>
+  /** Resolves if the mail server would accept a mail, as far as it says. @throws Error */
+  check(): Promise<void>
   close(): void
 }
 
@@ -77,6 +79,7 @@ export function smtpMailer(url: URL, from: string): Mailer {
   return {
     place: `by ${url.protocol}//${url.host}`,
     send: async ({ link, ...mail }) => void (await (await transport.get()).sendMail({ ...mail, from })),
+    check: async () => void (await (await transport.get()).verify()),
     close: () => transport.close(),
   }
 }
@@ -96,6 +99,7 @@ export function folderMailer(folder: string, from: string, clock: Clock): Mailer
       if (!Buffer.isBuffer(message)) throw new Error('the mail was not built in memory')
       await writeDurably(path.join(folder, name), message)
     },
+    check: async () => {},
     close: () => transport.close(),
   }
 }

@@ -9,6 +9,7 @@ import type { Wired } from './options.ts'
 const NO_MAILER: Mailer = {
   place: 'nowhere',
   send: () => Promise.reject(new Error('there is no mailer')),
+  check: () => Promise.reject(new Error('there is no mailer')),
   close: () => {},
 }
 

@@ -144,7 +144,12 @@ function watching(afterStatement: () => void): KyselyPlugin {
 /** Parts for sign-in: mails are kept in memory, and passwords are cheap to hash. */
 function forPeople(mails: Mail[]) {
   return {
-    mailer: { place: 'in a test', send: async (mail: Mail) => void mails.push(mail), close: () => {} },
+    mailer: {
+      place: 'in a test',
+      send: async (mail: Mail) => void mails.push(mail),
+      check: async () => {},
+      close: () => {},
+    },
     siteUrl: () => SITE,
     passwords: new Passwords({ logN: 4, r: 8, p: 1 }),
   }

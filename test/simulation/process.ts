@@ -141,6 +141,7 @@ export class Process {
       lookup: async (name) => [{ address: name.startsWith('b') ? '1.1.1.1' : '8.8.8.8', family: 4 }],
       mailer: {
         place: 'in the simulation',
+        check: async () => {},
         send: async () => {
           await scheduler.cross(actor, 'mail')
           if (faults.happens('mail_fails')) throw new Error('the mail server refused it')

@@ -79,7 +79,12 @@ test('a mail that the server refuses is sent later, and its content is sealed un
 
 test('a mail that nobody takes for a day is given up', async () => {
   const t = await testApp({
-    mailer: { place: 'nowhere', send: () => Promise.reject(new Error('down')), close: () => {} },
+    mailer: {
+      place: 'nowhere',
+      send: () => Promise.reject(new Error('down')),
+      check: async () => {},
+      close: () => {},
+    },
   })
   await openBrowser(t).call('POST', '/sign-up', { email: 'ann@example.com' })
   for (let hour = 0; hour < 24; hour += 1) {
