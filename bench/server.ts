@@ -126,6 +126,11 @@ process.on('message', async (wanted) => {
       .executeTakeFirstOrThrow()
     process.send?.({ running: n })
   }
+  if (wanted === 'forget projects') {
+    await db.deleteFrom('projects').where('project_id', '<>', projectId).execute()
+    writer.exec('DELETE FROM projects')
+    process.send?.({ forgotten: true })
+  }
   if (wanted === 'cpu') {
     const { user, system } = process.threadCpuUsage()
     process.send?.({ cpuMs: (user + system) / 1000 })
