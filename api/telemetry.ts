@@ -14,6 +14,7 @@ import type { SecurityEvent } from './http/server/security-log.ts'
 import type { OperationEnd } from './operations/engine.ts'
 import { activeOperations, queueDepth } from './operations/operations.ts'
 import manifest from './package.json' with { type: 'json' }
+import { countHeld } from './payments/payments.ts'
 import type { Servers } from './servers/servers.ts'
 import type { Offsite } from './snapshots/offsite.ts'
 import { countOffsite } from './snapshots/offsite-rows.ts'
@@ -245,6 +246,8 @@ export class Telemetry {
     this.#gauge('berth_ledger_lag_seconds', lag, [], async (set) =>
       set(await chargeLagSeconds(db, clock.now())),
     )
+    const held = 'Payments that the operator has to look at before they are booked'
+    this.#gauge('berth_payments_held', held, [], async (set) => set(await countHeld(db)))
     const balances = 'Accounts by balance: enough, low (less than 72 hours of their servers), depleted'
     this.#gauge('berth_accounts', balances, ['balance'], async (set) => {
       for (const balance of BALANCES) set(0, { balance })

@@ -173,6 +173,12 @@ export function searchPayments(
   return pageOf(query, page)
 }
 
+/** The number of payments that providers have and the operator has to look at, before they are booked. */
+export function countHeld(db: Queries): Promise<number> {
+  // The index of problems has the few of them.
+  return countOf(db.selectFrom('payments').where('problem', 'is not', null).where('status', '=', 'held'))
+}
+
 /** A payment of any account. @throws ApiError payment_not_found */
 export async function findAnyPayment(db: Queries, paymentId: string): Promise<PaymentTable> {
   const row = await db

@@ -174,6 +174,7 @@ test('Prometheus reads the age of the last backup, without end if there was none
     return telemetry.text()
   }
   expect(await read()).toMatch(/^berth_catalog_invalid 0$/m)
+  expect(await read()).toMatch(/^berth_payments_held 0$/m)
   expect(await read()).toMatch(/^berth_backup_age_seconds \+Inf$/m)
   const at = t.clock.now() - 90_000
   const text = await read({ backedUpAt: async () => at, isCatalogInvalid: () => true })

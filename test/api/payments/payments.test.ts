@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { countHeld } from '../../../api/payments/payments.ts'
 import type { TestApp } from '../../harness/app.ts'
 import type { PlayedPayment } from '../../harness/payment-providers.ts'
 import { order } from '../harness/ordering.ts'
@@ -119,6 +120,7 @@ test('what does not match is not booked, and the operator sees why', async () =>
   ])
   expect([await ledger(t), await ledger({ call: theirs })]).toEqual([[], []])
   expect((await t.call('GET', `/account/payments/${payments[0]}`)).body.status).toBe('held')
+  expect(await countHeld(t.db)).toBe(3)
   // The account is open again: a later look books it.
   await shop('POST', `/operator/accounts/${closing}/resume`, { reason: 'They are back' })
   await look(DAY)
