@@ -63,6 +63,7 @@ import * as payments from './migrations/0052-payments.ts'
 import * as hcloud from './migrations/0053-hcloud.ts'
 import * as screens from './migrations/0054-screens.ts'
 import * as offsite from './migrations/0055-offsite.ts'
+import * as hcloudExcess from './migrations/0056-hcloud-excess.ts'
 import { PostgresConnection, Unchanged, Unreachable } from './postgres-connection.ts'
 import type { Schema } from './schema.ts'
 
@@ -130,6 +131,7 @@ export const migrations: Record<string, Migration> = {
   '0053-hcloud': hcloud,
   '0054-screens': screens,
   '0055-offsite': offsite,
+  '0056-hcloud-excess': hcloudExcess,
 }
 
 /**

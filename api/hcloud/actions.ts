@@ -159,7 +159,7 @@ export function actionsOn(kind: Kind, many: string): HcloudRoute[] {
       method: 'GET',
       path: `/${many}/:id/actions`,
       run: async (x) => {
-        const id = await x.idOf(kind, x.param('id'))
+        const id = kind === 'server' ? (await x.server()).server_id : await x.idOf(kind, x.param('id'))
         if (subject) return operationsOf(x, { subject_type: subject, subject_id: id })
         return { actions: [], meta: metaOf(pageOf(x), 0) }
       },

@@ -63,12 +63,19 @@ const primary = addressesAs('primary_ip', primaryView)
 
 async function update(x: Exchange, command: string, body: object): Promise<object> {
   const address_id = await x.idOf('address', x.param('id'))
+  await requireOwnHolder(x, address_id)
   await x.v1('updateAddress', { params: { address_id }, body })
   return done(x, command, ['address', address_id])
 }
 
 /** hcloud-go 1.35 repeats the number of the path in bodies, by a slip. */
 const Sent = { ID: MaybeNumber }
+
+/** Refuses an address that a server of another project has. @throws ApiError not_found */
+async function requireOwnHolder(x: Exchange, address_id: string): Promise<void> {
+  const { server_id } = await x.v1<Address>('getAddress', { params: { address_id } })
+  if (server_id !== null) await x.ownServer(server_id, x.param('id'))
+}
 
 /** The actions on an address. @param field the field that names the server to assign it to */
 function addressActions({ one, many }: Resource, field: 'server' | 'assignee_id'): HcloudRoute[] {

@@ -3,6 +3,7 @@ import type { Static, TObject } from 'typebox'
 import type { Clock } from '../clock.ts'
 import { MAX_LIMIT } from '../http/contract/paging.ts'
 import { actorOf, knownOf } from '../http/server/call.ts'
+import type { Server } from '../servers/schema.ts'
 import { missing } from './errors.ts'
 import type { Inquiry, Interior } from './interior.ts'
 import { type Kind, type Numbered, type Numbers, Ref, type Shown } from './numbers.ts'
@@ -19,6 +20,8 @@ export interface HcloudParts {
   numbers: Numbers
   /** Values that are the same for all accounts, with the time at which each was read. */
   shared: Map<string, { at: number; value: unknown }>
+  /** The last of the requests that give names, by account. */
+  naming: Map<string, Promise<unknown>>
   clock: Clock
 }
 
@@ -115,6 +118,22 @@ export class Exchange {
   /** The id of the object with a number. @throws ApiError not_found */
   async idOf(kind: Kind, given: string | number): Promise<string> {
     return (await this.numbered([kind], kind, given)).id
+  }
+
+  /** Reads a server of the project by its number. @throws ApiError not_found */
+  async server(given: string | number = this.param('id')): Promise<Server> {
+    return this.ownServer(await this.idOf('server', given), given)
+  }
+
+  /**
+   * Reads a server by its id. What an object is attached to may be of another project, which the token must not change.
+   * @param shown the number that the request has
+   * @throws ApiError not_found
+   */
+  async ownServer(server_id: string, shown: string | number): Promise<Server> {
+    const server = await this.v1<Server>('getServer', { params: { server_id } })
+    if (server.project_id !== this.projectId) throw missing('server', shown)
+    return server
   }
 
   /** Notes that the object with a number is gone. */

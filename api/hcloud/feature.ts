@@ -1,5 +1,5 @@
 import { feature } from '../feature.ts'
-import { endsFollower, forgetNumbers, KEPT_DAYS } from './numbers.ts'
+import { endsFollower, forgetExcessNumbers, forgetNumbers, KEPT_DAYS } from './numbers.ts'
 
 export const hcloud = feature({
   cleaning: () => ({
@@ -7,5 +7,6 @@ export const hcloud = feature({
       hcloudEnds: { days: 0, delete: endsFollower() },
       hcloudNumbers: { days: KEPT_DAYS, delete: forgetNumbers },
     },
+    excess: { hcloudNumbers: { most: 10_000, delete: forgetExcessNumbers } },
   }),
 })

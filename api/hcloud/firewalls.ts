@@ -73,7 +73,8 @@ async function targetsOf(x: Exchange, targets: Static<typeof Targets>) {
   const numbers = targets.flatMap(({ server }) => server?.id ?? [])
   const selectors = targets.flatMap(({ label_selector }) => label_selector?.selector ?? [])
   if (selectors.length > 1) throw unsupported('A firewall has one label selector: join its terms by commas.')
-  return { serverIds: await Promise.all(numbers.map((id) => x.idOf('server', id))), selector: selectors[0] }
+  const servers = await Promise.all(numbers.map((id) => x.server(id)))
+  return { serverIds: servers.map(({ server_id }) => server_id), selector: selectors[0] }
 }
 
 async function apply(x: Exchange, firewall_id: string, targets: Static<typeof Targets>): Promise<void> {

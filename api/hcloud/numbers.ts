@@ -179,6 +179,28 @@ export function endsFollower(): (db: Database, now: number, limit: number) => Pr
   }
 }
 
+/** Deletes some of an account's ended numbers beyond the newest. @returns the number deleted */
+export async function forgetExcessNumbers(
+  db: Database,
+  accountId: string,
+  most: number,
+  limit: number,
+): Promise<number> {
+  const old = await db
+    .selectFrom('hcloud_numbers')
+    .select('number')
+    .where('account_id', '=', accountId)
+    .where('ended_at', 'is not', null)
+    .orderBy('number', 'desc')
+    .limit(limit)
+    .offset(most)
+    .execute()
+  if (old.length === 0) return 0
+  const numbers = old.map(({ number }) => number)
+  await db.deleteFrom('hcloud_numbers').where('number', 'in', numbers).execute()
+  return numbers.length
+}
+
 const keyOf = ({ kind, id }: Ref) => `${kind} ${id}`
 
 /** Deletes some of the numbers that ended before a moment. @returns the number deleted */

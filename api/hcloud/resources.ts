@@ -43,10 +43,8 @@ export function reading({ kind, one, many, all, find }: Resource): HcloudRoute[]
 }
 
 /** The routes that rename and delete a kind of object. */
-export function changing(
-  { kind, one, many, find }: Resource,
-  { param, update, remove }: Changes,
-): HcloudRoute[] {
+export function changing(resource: Resource, { param, update, remove }: Changes): HcloudRoute[] {
+  const { kind, one, many, find } = resource
   return [
     answer({
       method: 'PUT',
@@ -55,7 +53,10 @@ export function changing(
       run: async (x, { name = '', labels }) => {
         refuseLabels(labels)
         const id = await x.idOf(kind, x.param('id'))
-        if (name !== '' && update !== null) await x.v1(update, { params: { [param]: id }, body: { name } })
+        if (name !== '' && update !== null) {
+          await requireFree(x, resource, name, Number(x.param('id')))
+          await x.v1(update, { params: { [param]: id }, body: { name } })
+        }
         return { [one]: await find(x, id) }
       },
     }),
@@ -104,9 +105,20 @@ async function noteEnd(x: Exchange, error: unknown): Promise<never> {
   throw error
 }
 
-/** Refuses a name that another object has: these tools find objects by name. @throws ApiError uniqueness_error */
-export async function requireFree(x: Exchange, { one, all }: Resource, name: string): Promise<void> {
-  if ((await all(x)).some((other) => other.name === name)) throw taken(one, name)
+/**
+ * Refuses a name that another object has: these tools find objects by name.
+ * @param number of the object that may have the name
+ * @throws ApiError uniqueness_error
+ */
+export async function requireFree(
+  x: Exchange,
+  { one, all }: Resource,
+  name: string,
+  number = 0,
+): Promise<void> {
+  const named = (await all(x)).filter((other) => other.name === name)
+  await x.settle()
+  if (named.some(({ id }) => Number(id) !== number)) throw taken(one, name)
 }
 
 /** Only servers have labels. @throws ApiError unsupported_error */

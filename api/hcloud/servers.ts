@@ -6,7 +6,7 @@ import type { ServerDetails } from '../servers/details-schema.ts'
 import type { Server } from '../servers/schema.ts'
 import type { Volume } from '../volumes/schema.ts'
 import { actionOf, actionsOn } from './actions.ts'
-import { missing, taken, unsupported } from './errors.ts'
+import { taken, unsupported } from './errors.ts'
 import { answer, type Exchange, type HcloudRoute } from './exchange.ts'
 import { sourceOf } from './images.ts'
 import { type Listed, listed, metaOf, pageOf, selectorOf, sortOf } from './lists.ts'
@@ -130,11 +130,8 @@ export function serverView(x: Exchange, server: Server, near: Around) {
 }
 
 /** Reads a server of the project. @throws ApiError not_found */
-export async function readServer(x: Exchange, given: string | number = x.param('id')): Promise<Server> {
-  const params = { server_id: await x.idOf('server', given) }
-  const server = await x.v1<Server>('getServer', { params })
-  if (server.project_id !== x.projectId) throw missing('server', given)
-  return server
+export function readServer(x: Exchange, given: string | number = x.param('id')): Promise<Server> {
+  return x.server(given)
 }
 
 export async function showServer(x: Exchange, server: Server) {
@@ -255,6 +252,13 @@ export async function passwordOf(x: Exchange, serverId: string): Promise<string 
   return ssh.password
 }
 
+/** @param serverId the server that may have the name @throws ApiError uniqueness_error */
+async function requireFreeName(x: Exchange, name: string, serverId?: string): Promise<void> {
+  const query = { project_id: x.projectId, name, limit: 2 }
+  const { items } = await x.v1<{ items: Server[] }>('listServers', { query })
+  if (items.some(({ server_id }) => server_id !== serverId)) throw taken('server', name)
+}
+
 export const serverRoutes: HcloudRoute[] = [
   answer({ method: 'GET', path: '/servers', run: listServers }),
   answer({ method: 'GET', path: '/servers/:id', run: async (x) => showServer(x, await readServer(x)) }),
@@ -264,10 +268,7 @@ export const serverRoutes: HcloudRoute[] = [
     body: Creation,
     run: async (x, body) => {
       refuseExtras(body)
-      const named = await x.v1<{ total: number }>('listServers', {
-        query: { project_id: x.projectId, name: body.name, limit: 1 },
-      })
-      if (named.total > 0) throw taken('server', body.name)
+      await requireFreeName(x, body.name)
       const order = await orderOf(x, body)
       const server = await x.v1<Server>('createServer', { body: order })
       return {
@@ -284,6 +285,7 @@ export const serverRoutes: HcloudRoute[] = [
     body: Type.Object({ name: Type.Optional(Type.String()), labels: Labels }),
     run: async (x, { name = '', labels }) => {
       const { server_id } = await readServer(x)
+      if (name !== '') await requireFreeName(x, name, server_id)
       const body = { ...(name === '' ? {} : { name }), ...(labels ? { labels } : {}) }
       if (Object.keys(body).length === 0) return showServer(x, await readServer(x))
       return showServer(x, await x.v1<Server>('updateServer', { params: { server_id }, body }))

@@ -48,7 +48,12 @@ function refuseMounts({ automount, format }: { automount?: boolean; format?: str
 }
 
 /** Declares an action on a volume, which begins an operation. */
-const onVolume = async (x: Exchange) => ({ params: { volume_id: await x.idOf('volume', x.param('id')) } })
+async function onVolume(x: Exchange): Promise<{ params: { volume_id: string } }> {
+  const params = { volume_id: await x.idOf('volume', x.param('id')) }
+  const { server_id } = await x.v1<Volume>('getVolume', { params })
+  if (server_id !== null) await x.ownServer(server_id, x.param('id'))
+  return { params }
+}
 
 export const volumeRoutes: HcloudRoute[] = [
   ...reading(volumes),

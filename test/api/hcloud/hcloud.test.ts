@@ -232,3 +232,64 @@ test('the number of an object that was deleted by /v1 is forgotten like any othe
   expect(rows).toEqual([{ number: kept.id }])
   expect(gone.id).not.toBe(kept.id)
 })
+
+test('a token changes nothing of servers of another project, also by what is attached to them', async () => {
+  const t = await hcloudApp({ catalog: catalogWith('public_ipv4: [203.0.113.0/28]') })
+  const { project_id } = (await t.call('POST', '/account/projects', { name: 'other' })).body
+  const other = t.askAs(await hcloudToken(t, { project_id }))
+  const { server } = await t.act('POST', '/servers', web)
+  const { volume } = await t.act('POST', '/volumes', { name: 'data', size: 10, server: server.id })
+  const { firewall } = (await other('POST', '/firewalls', { name: 'fw', rules: [] })).body
+  const on = { type: 'server', server: { id: server.id } }
+  for (const [path, body] of [
+    [`/firewalls/${firewall.id}/actions/apply_to_resources`, { apply_to: [on] }],
+    [`/floating_ips/${server.public_net.ipv4.id}/actions/unassign`, {}],
+    [`/volumes/${volume.id}/actions/detach`, {}],
+    [`/volumes/${volume.id}/actions/resize`, { size: 20 }],
+  ] as const)
+    expect([path, (await other('POST', path, body)).status]).toEqual([path, 404])
+  expect((await other('GET', `/servers/${server.id}/actions`)).status).toBe(404)
+})
+
+test('a name is refused that another object has, to renames and to requests at once too', async () => {
+  const t = await hcloudApp()
+  await t.act('POST', '/servers', web)
+  const { server } = await t.act('POST', '/servers', { ...web, name: 'two' })
+  const key = (name: string) => t.ask('POST', '/ssh_keys', { name, public_key: ed25519() })
+  await key('k1')
+  const { ssh_key } = (await key('k2')).body
+  for (const [path, name] of [
+    [`/servers/${server.id}`, 'web'],
+    [`/ssh_keys/${ssh_key.id}`, 'k1'],
+  ] as const) {
+    expect((await t.ask('PUT', path, { name })).body.error.code).toBe('uniqueness_error')
+    expect((await t.ask('PUT', path, { name: `${name}-2` })).status).toBe(200)
+    expect((await t.ask('PUT', path, { name: `${name}-2` })).status).toBe(200)
+  }
+  const order = { ...web, name: 'race' }
+  const twice = await Promise.all([1, 2].map(() => t.ask('POST', '/servers', order)))
+  expect(twice.map(({ status }) => status).sort()).toEqual([201, 409])
+})
+
+test('an account keeps only its newest 10,000 numbers of what has ended', async () => {
+  const t = await hcloudApp()
+  const { ssh_key } = await t.act('POST', '/ssh_keys', { name: 'kept', public_key: ed25519() })
+  const { account_id } = await t.db.selectFrom('accounts').select('account_id').executeTakeFirstOrThrow()
+  const row = (number: number) => ({
+    ...{ number, account_id, kind: 'change', object_id: `change ${number}` },
+    ...{ created_at: t.clock.now(), ended_at: t.clock.now() },
+  })
+  for (let from = 1_000; from < 12_000; from += 500)
+    await t.db
+      .insertInto('hcloud_numbers')
+      .values(Array.from({ length: 500 }, (_, at) => row(from + at)))
+      .execute()
+  await t.app.retention.look()
+  const { n } = await t.db
+    .selectFrom('hcloud_numbers')
+    .select((eb) => eb.fn.countAll<number>().as('n'))
+    .where('kind', '=', 'change')
+    .executeTakeFirstOrThrow()
+  expect(Number(n)).toBe(10_000)
+  expect((await t.ask('GET', `/ssh_keys/${ssh_key.id}`)).status).toBe(200)
+})
