@@ -11,13 +11,13 @@ export async function deleteFound<Key extends string>(
   db: Queries,
   table: keyof Schema,
   key: Key,
-  found: { execute(): Promise<Record<Key, string>[]> },
+  found: { execute(): Promise<Record<Key, string | number>[]> },
 ): Promise<number> {
   const keys = (await found.execute()).map((row) => row[key])
   if (keys.length === 0) return 0
   const { numDeletedRows } = await db
     .deleteFrom(table)
-    .where(sql<string>`${sql.ref(key)}`, 'in', keys)
+    .where(sql<string | number>`${sql.ref(key)}`, 'in', keys)
     .executeTakeFirst()
   return Number(numDeletedRows)
 }

@@ -6,7 +6,6 @@ import { answer, type Exchange, type HcloudRoute } from './exchange.ts'
 import type { Listed } from './lists.ts'
 import { type Offers, offersOf } from './offers.ts'
 import { changing, Labels, protection, type Resource, reading, refuseLabels } from './resources.ts'
-import { readServer } from './servers.ts'
 
 const Family = Type.Enum(['ipv4', 'ipv6'])
 const Named = Type.Union([Type.String(), Type.Integer()])
@@ -63,19 +62,14 @@ const primary = addressesAs('primary_ip', primaryView)
 
 async function update(x: Exchange, command: string, body: object): Promise<object> {
   const address_id = await x.idOf('address', x.param('id'))
-  await requireOwnHolder(x, address_id)
+  const { server_id } = await x.v1<Address>('getAddress', { params: { address_id } })
+  await x.requireOwnHolder(server_id)
   await x.v1('updateAddress', { params: { address_id }, body })
   return done(x, command, ['address', address_id])
 }
 
 /** hcloud-go 1.35 repeats the number of the path in bodies, by a slip. */
 const Sent = { ID: MaybeNumber }
-
-/** Refuses an address that a server of another project has. @throws ApiError not_found */
-async function requireOwnHolder(x: Exchange, address_id: string): Promise<void> {
-  const { server_id } = await x.v1<Address>('getAddress', { params: { address_id } })
-  if (server_id !== null) await x.ownServer(server_id, x.param('id'))
-}
 
 /** The actions on an address. @param field the field that names the server to assign it to */
 function addressActions({ one, many }: Resource, field: 'server' | 'assignee_id'): HcloudRoute[] {
@@ -91,7 +85,7 @@ function addressActions({ one, many }: Resource, field: 'server' | 'assignee_id'
         ...Sent,
       }),
       run: async (x, body) => {
-        const { server_id } = await readServer(x, body[field] ?? 0)
+        const { server_id } = await x.server(body[field] ?? 0)
         return update(x, `assign_${one}`, { server_id })
       },
     }),
@@ -120,7 +114,7 @@ async function reserve(
     place: string | number | undefined
   },
 ): Promise<string> {
-  const server = wanted.server ? await readServer(x, wanted.server) : null
+  const server = wanted.server ? await x.server(wanted.server) : null
   const { zone_slug } = await (await offersOf(x)).zone({ location: server?.zone_slug ?? wanted.place })
   const holder = server ? { server_id: server.server_id } : {}
   const body = { family: wanted.type, zone_slug, ...holder }
@@ -180,7 +174,7 @@ export const addressRoutes: HcloudRoute[] = [
     path: '/servers/:id/actions/change_dns_ptr',
     body: Type.Object({ ip: Type.String(), dns_ptr: Type.Optional(Type.String()) }),
     run: async (x, { ip, dns_ptr }) => {
-      const { server_id } = await readServer(x)
+      const { server_id } = await x.server()
       const all = await x.all<Address>('listAddresses', { server_id })
       const own = all.find(
         ({ address, family }) => address === ip || family === (ip.includes(':') ? 'ipv6' : ''),

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { Static, TObject } from 'typebox'
 import type { Clock } from '../clock.ts'
+import type { KeyedMutex } from '../concurrency.ts'
 import { MAX_LIMIT } from '../http/contract/paging.ts'
 import { actorOf, knownOf } from '../http/server/call.ts'
 import type { Server } from '../servers/schema.ts'
@@ -20,8 +21,8 @@ export interface HcloudParts {
   numbers: Numbers
   /** Values that are the same for all accounts, with the time at which each was read. */
   shared: Map<string, { at: number; value: unknown }>
-  /** The last of the requests that give names, by account. */
-  naming: Map<string, Promise<unknown>>
+  /** Held by account while a request gives a name. */
+  naming: KeyedMutex
   clock: Clock
 }
 
@@ -122,15 +123,20 @@ export class Exchange {
 
   /** Reads a server of the project by its number. @throws ApiError not_found */
   async server(given: string | number = this.param('id')): Promise<Server> {
-    return this.ownServer(await this.idOf('server', given), given)
+    return this.#ownServer(await this.idOf('server', given), given)
   }
 
   /**
-   * Reads a server by its id. What an object is attached to may be of another project, which the token must not change.
-   * @param shown the number that the request has
+   * Refuses to change the object of the path if a server of another project holds it.
+   * @param serverId null if no server holds it
    * @throws ApiError not_found
    */
-  async ownServer(server_id: string, shown: string | number): Promise<Server> {
+  async requireOwnHolder(serverId: string | null): Promise<void> {
+    if (serverId !== null) await this.#ownServer(serverId, this.param('id'))
+  }
+
+  /** @param shown the number that the request has @throws ApiError not_found */
+  async #ownServer(server_id: string, shown: string | number): Promise<Server> {
     const server = await this.v1<Server>('getServer', { params: { server_id } })
     if (server.project_id !== this.projectId) throw missing('server', shown)
     return server

@@ -1,6 +1,5 @@
 import type { ServerMetrics } from '../monitoring/schema.ts'
 import { answer, type HcloudRoute } from './exchange.ts'
-import { readServer } from './servers.ts'
 
 /** The series of /v1 under the names that these clients know. */
 const names: Readonly<Record<string, string>> = {
@@ -16,7 +15,7 @@ export const metricRoutes: HcloudRoute[] = [
     method: 'GET',
     path: '/servers/:id/metrics',
     run: async (x) => {
-      const { server_id } = await readServer(x)
+      const { server_id } = await x.server()
       const asked = ['start', 'end', 'step'].flatMap((name) => {
         const value = x.query.get(name)
         return value === null ? [] : [[name, value] as const]

@@ -15,7 +15,6 @@ import {
   refusing,
   requireFree,
 } from './resources.ts'
-import { readServer } from './servers.ts'
 
 /** The address after the first of a range, which these clients show as the gateway. */
 function gatewayOf(range: string): string {
@@ -88,7 +87,7 @@ const attachments: HcloudRoute[] = [
     path: '/servers/:id/actions/attach_to_network',
     body: Attachment,
     run: async (x, { network, ip }) => {
-      const { server_id } = await readServer(x)
+      const { server_id } = await x.server()
       const params = { network_id: await x.idOf('network', network) }
       return begun(x, 'attachNetwork', { params, body: { server_id, ...(ip ? { ipv4: ip } : {}) } })
     },
@@ -98,7 +97,7 @@ const attachments: HcloudRoute[] = [
     path: '/servers/:id/actions/detach_from_network',
     body: Type.Object({ network: Type.Integer() }),
     run: async (x, { network }) => {
-      const { server_id } = await readServer(x)
+      const { server_id } = await x.server()
       return begun(x, 'detachNetwork', {
         params: { network_id: await x.idOf('network', network), server_id },
       })

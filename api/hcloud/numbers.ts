@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
+import { deleteFound } from '../database/deletion.ts'
 import { eventFollower } from '../events/following.ts'
 import type { EventType } from '../events/types.ts'
 import { Recent } from '../http/limits/recent.ts'
@@ -180,36 +181,21 @@ export function endsFollower(): (db: Database, now: number, limit: number) => Pr
 }
 
 /** Deletes some of an account's ended numbers beyond the newest. @returns the number deleted */
-export async function forgetExcessNumbers(
+export function forgetExcessNumbers(
   db: Database,
   accountId: string,
   most: number,
   limit: number,
 ): Promise<number> {
-  const old = await db
-    .selectFrom('hcloud_numbers')
-    .select('number')
-    .where('account_id', '=', accountId)
-    .where('ended_at', 'is not', null)
-    .orderBy('number', 'desc')
-    .limit(limit)
-    .offset(most)
-    .execute()
-  if (old.length === 0) return 0
-  const numbers = old.map(({ number }) => number)
-  await db.deleteFrom('hcloud_numbers').where('number', 'in', numbers).execute()
-  return numbers.length
+  const ended = db.selectFrom('hcloud_numbers').select('number').where('ended_at', 'is not', null)
+  const newest = ended.where('account_id', '=', accountId).orderBy('number', 'desc')
+  return deleteFound(db, 'hcloud_numbers', 'number', newest.limit(limit).offset(most))
 }
 
 const keyOf = ({ kind, id }: Ref) => `${kind} ${id}`
 
 /** Deletes some of the numbers that ended before a moment. @returns the number deleted */
-export async function forgetNumbers(db: Database, before: number, limit: number): Promise<number> {
-  const { numDeletedRows } = await db
-    .deleteFrom('hcloud_numbers')
-    .where('number', 'in', (eb) =>
-      eb.selectFrom('hcloud_numbers').select('number').where('ended_at', '<', before).limit(limit),
-    )
-    .executeTakeFirst()
-  return Number(numDeletedRows)
+export function forgetNumbers(db: Database, before: number, limit: number): Promise<number> {
+  const old = db.selectFrom('hcloud_numbers').select('number').where('ended_at', '<', before).limit(limit)
+  return deleteFound(db, 'hcloud_numbers', 'number', old)
 }

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../clock.ts'
+import { KeyedMutex } from '../concurrency.ts'
 import type { Database } from '../database/database.ts'
 import { acceptedFor } from '../http/contract/auth.ts'
 import { invalid } from '../http/contract/problem.ts'
@@ -49,7 +50,7 @@ export function hcloudRoom({ db, clock }: { db: Database; clock: Clock }, own: r
     interior: new Interior(own),
     numbers: new Numbers(db, clock),
     shared: new Map(),
-    naming: new Map(),
+    naming: new KeyedMutex(),
     clock,
   }
   return {
@@ -68,6 +69,7 @@ function mount(
   parts: HcloudParts,
 ): void {
   const check = body && compileCheck('body', body)
+  // Requests of an account that give names follow each other, so that a name that was found free still is.
   const isNaming = method === 'PUT' || (method === 'POST' && !path.includes(':'))
   http.route({
     method,
@@ -82,7 +84,7 @@ function mount(
       const issues = check?.(given) ?? []
       if (issues.length > 0) throw invalid(issues)
       const x = new Exchange(request, parts)
-      const result = await (isNaming ? inTurn(parts.naming, x.accountId, () => run(x, given)) : run(x, given))
+      const result = await (isNaming ? parts.naming.run(x.accountId, () => run(x, given)) : run(x, given))
       await x.settle()
       return reply
         .code(result ? status : 204)
@@ -90,22 +92,6 @@ function mount(
         .send(result)
     },
   })
-}
-
-/** Runs what gives names in an account one after the other, so that a name that was found free still is. */
-async function inTurn<T>(
-  naming: Map<string, Promise<unknown>>,
-  accountId: string,
-  run: () => Promise<T>,
-): Promise<T> {
-  const own = (naming.get(accountId) ?? Promise.resolve()).then(run)
-  const ended = own.catch(() => {})
-  naming.set(accountId, ended)
-  try {
-    return await own
-  } finally {
-    if (naming.get(accountId) === ended) naming.delete(accountId)
-  }
 }
 
 /** Clients send null for what they leave out. The body is no deeper than the parser allows. */

@@ -7,7 +7,7 @@ import { unsupported } from './errors.ts'
 import { answer, type Exchange, type HcloudRoute } from './exchange.ts'
 import { imageView, sourceOf } from './images.ts'
 import { Labels, refuseLabels, refusing } from './resources.ts'
-import { passwordOf, presetOf, readServer } from './servers.ts'
+import { passwordOf, presetOf } from './servers.ts'
 import { keyIds } from './ssh-keys.ts'
 
 /** The time that a reply waits for a password, which a server has once the operation has ended. */
@@ -22,7 +22,7 @@ function action<Body extends TObject>(
   run: (x: Exchange, server: Server, body: Static<Body>) => Promise<object>,
 ): HcloudRoute {
   const path = `/servers/:id/actions/${name}`
-  return answer({ method: 'POST', path, body, run: async (x, given) => run(x, await readServer(x), given) })
+  return answer({ method: 'POST', path, body, run: async (x, given) => run(x, await x.server(), given) })
 }
 
 const of = ({ server_id }: Server) => ({ params: { server_id } })

@@ -129,11 +129,6 @@ export function serverView(x: Exchange, server: Server, near: Around) {
   }
 }
 
-/** Reads a server of the project. @throws ApiError not_found */
-export function readServer(x: Exchange, given: string | number = x.param('id')): Promise<Server> {
-  return x.server(given)
-}
-
 export async function showServer(x: Exchange, server: Server) {
   return { server: serverView(x, server, await around(x, [server], server.server_id)) }
 }
@@ -261,7 +256,7 @@ async function requireFreeName(x: Exchange, name: string, serverId?: string): Pr
 
 export const serverRoutes: HcloudRoute[] = [
   answer({ method: 'GET', path: '/servers', run: listServers }),
-  answer({ method: 'GET', path: '/servers/:id', run: async (x) => showServer(x, await readServer(x)) }),
+  answer({ method: 'GET', path: '/servers/:id', run: async (x) => showServer(x, await x.server()) }),
   answer({
     method: 'POST',
     path: '/servers',
@@ -284,10 +279,10 @@ export const serverRoutes: HcloudRoute[] = [
     path: '/servers/:id',
     body: Type.Object({ name: Type.Optional(Type.String()), labels: Labels }),
     run: async (x, { name = '', labels }) => {
-      const { server_id } = await readServer(x)
+      const { server_id } = await x.server()
       if (name !== '') await requireFreeName(x, name, server_id)
       const body = { ...(name === '' ? {} : { name }), ...(labels ? { labels } : {}) }
-      if (Object.keys(body).length === 0) return showServer(x, await readServer(x))
+      if (Object.keys(body).length === 0) return showServer(x, await x.server())
       return showServer(x, await x.v1<Server>('updateServer', { params: { server_id }, body }))
     },
   }),
@@ -295,7 +290,7 @@ export const serverRoutes: HcloudRoute[] = [
     method: 'DELETE',
     path: '/servers/:id',
     run: async (x) => {
-      const { server_id } = await readServer(x)
+      const { server_id } = await x.server()
       const operation = await x.begin('deleteServer', { params: { server_id } })
       return { action: await actionOf(x, operation) }
     },

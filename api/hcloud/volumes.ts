@@ -14,7 +14,6 @@ import {
   refuseLabels,
   requireFree,
 } from './resources.ts'
-import { readServer } from './servers.ts'
 
 function volumeView(x: Exchange, offers: Offers, volume: Volume): Listed {
   const { volume_id, name, size_gb, zone_slug, status, server_id, device, created_at } = volume
@@ -47,11 +46,11 @@ function refuseMounts({ automount, format }: { automount?: boolean; format?: str
     throw unsupported('Make a file system in the guest and mount it there: leave out automount and format.')
 }
 
-/** Declares an action on a volume, which begins an operation. */
+/** The volume of the path, to be changed. @throws ApiError not_found */
 async function onVolume(x: Exchange): Promise<{ params: { volume_id: string } }> {
   const params = { volume_id: await x.idOf('volume', x.param('id')) }
   const { server_id } = await x.v1<Volume>('getVolume', { params })
-  if (server_id !== null) await x.ownServer(server_id, x.param('id'))
+  await x.requireOwnHolder(server_id)
   return { params }
 }
 
@@ -73,7 +72,7 @@ export const volumeRoutes: HcloudRoute[] = [
       refuseLabels(labels)
       refuseMounts(mounts)
       await requireFree(x, volumes, name)
-      const holder = server ? await readServer(x, server) : null
+      const holder = server ? await x.server(server) : null
       const { zone_slug } = await (await offersOf(x)).zone({ location: holder?.zone_slug ?? location })
       const body = { name, size_gb: size, zone_slug }
       const { volume_id } = await x.v1<Volume>('createVolume', { body })
@@ -94,7 +93,7 @@ export const volumeRoutes: HcloudRoute[] = [
     body: Type.Object({ server: Type.Integer(), automount: Automount }),
     run: async (x, { server, automount = false }) => {
       refuseMounts({ automount })
-      const { server_id } = await readServer(x, server)
+      const { server_id } = await x.server(server)
       return begun(x, 'attachVolume', { ...(await onVolume(x)), body: { server_id } })
     },
   }),
