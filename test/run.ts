@@ -1,10 +1,11 @@
 // `npm test`: format and lint, types, then every test. All parts run, so that one look shows all that is wrong.
 // Arguments go to vitest: npm test -- --project unit
 import { spawnSync } from 'node:child_process'
-import { accessSync, constants, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { accessSync, constants, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { runWhereUsersCanEnter } from './harness/passable.ts'
+import { readReport } from './harness/suite.ts'
 
 const root = path.resolve(import.meta.dirname, '..')
 runWhereUsersCanEnter(root)
@@ -31,31 +32,6 @@ function lacks(program: string): boolean {
       return false
     }
   })
-}
-
-interface VitestReport {
-  numPassedTests: number
-  numFailedTests: number
-  numPendingTests: number
-  testResults: { status: string; assertionResults: unknown[] }[]
-}
-
-/** The numbers of vitest's report; null where it wrote none. */
-function readReport(file: string): { passed: number; failed: number; skipped: number } | null {
-  try {
-    const report: VitestReport = JSON.parse(readFileSync(file, 'utf8'))
-    // A file that fails before its first test has no test to count.
-    const broken = report.testResults.filter(
-      (result) => result.status === 'failed' && result.assertionResults.length === 0,
-    )
-    return {
-      passed: report.numPassedTests,
-      failed: report.numFailedTests + broken.length,
-      skipped: report.numPendingTests,
-    }
-  } catch {
-    return null
-  }
 }
 
 const missing = ['qemu-system-x86_64', 'qemu-img', 'ssh', 'sshpass'].filter(lacks)

@@ -1,7 +1,36 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+
+interface VitestReport {
+  numPassedTests: number
+  numFailedTests: number
+  numPendingTests: number
+  success: boolean
+  testResults: { status: string; assertionResults: unknown[] }[]
+}
+
+/** The numbers of vitest's report; null where it wrote none. */
+export function readReport(
+  file: string,
+): { passed: number; failed: number; skipped: number; isGreen: boolean } | null {
+  try {
+    const report: VitestReport = JSON.parse(readFileSync(file, 'utf8'))
+    // A file that fails before its first test has no test to count.
+    const broken = report.testResults.filter(
+      (result) => result.status === 'failed' && result.assertionResults.length === 0,
+    )
+    return {
+      passed: report.numPassedTests,
+      failed: report.numFailedTests + broken.length,
+      skipped: report.numPendingTests,
+      isGreen: report.success,
+    }
+  } catch {
+    return null
+  }
+}
 
 /**
  * Runs vitest with some options, and prints its numbers in the form of npm test: never "0 failed" of a red run.
@@ -16,12 +45,10 @@ export function runSuite(root: string, options: readonly string[], env: NodeJS.P
     env,
     stdio: 'inherit',
   })
-  const report: { numPassedTests: number; numFailedTests: number; success: boolean } = existsSync(file)
-    ? JSON.parse(readFileSync(file, 'utf8'))
-    : { numPassedTests: 0, numFailedTests: 0, success: false }
+  const report = readReport(file)
   rmSync(folder, { recursive: true })
   // PostgreSQL's package ends a process that set it up with 0, whatever happened: the report says it too.
-  const failed = Math.max(report.numFailedTests, status === 0 && report.success ? 0 : 1)
-  console.log(`${report.numPassedTests} passed, ${failed} failed`)
+  const failed = Math.max(report?.failed ?? 0, status === 0 && report?.isGreen ? 0 : 1)
+  console.log(`${report?.passed ?? 0} passed, ${failed} failed`)
   return failed === 0
 }
