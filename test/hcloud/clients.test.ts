@@ -69,7 +69,7 @@ test('a service that is killed while hcloud makes a server makes it once, and hc
   let said = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (said += text))
   const ended = new Promise<number | null>((resolve) => child.once('exit', resolve))
-  const listed = (columns: string) => run(['hcloud', 'server', 'list', '-o', `noheader`, '-o', columns], env)
+  const listed = (columns: string) => run(['hcloud', 'server', 'list', '-o', 'noheader', '-o', columns], env)
   await expect.poll(() => listed('columns=name')).toBe('web\n')
   await restart()
   // hcloud tries a refused connection no second time.

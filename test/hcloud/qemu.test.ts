@@ -1,25 +1,25 @@
 // Real guests that are made by hcloud and by Packer, on a host of its own in namespaces, and reached by the addresses
 // that these tools print.
-import { randomBytes } from 'node:crypto'
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { microImage } from '../../api/drivers/qemu/images/test-image.ts'
+import { type Namespaces, openNamespaces } from '../../api/drivers/qemu/network/test-namespaces.ts'
 import { end, launch, type Process } from '../qemu/harness/service.ts'
 import { catalogOf, run, toolsEnv } from './harness.ts'
 
-const OWN = `bh${process.pid}${randomBytes(2).toString('hex')}`
-const [CUSTOMER, HOST] = [`${OWN}-net`, `${OWN}-host`]
-const THROUGH = ['ip', 'netns', 'exec', CUSTOMER]
 const home = mkdtempSync(path.join(tmpdir(), 'berth-hcloud-qemu-'))
 const key = path.join(home, 'id_ed25519')
 
+let spaces: Namespaces
 let service: Process
 let env: NodeJS.ProcessEnv
 
+const within = (name: string) => ['ip', 'netns', 'exec', name]
+
 /** Runs a program on the customer's machine. */
-const customer = (...command: string[]) => run([...THROUGH, ...command], env)
+const customer = (...command: string[]) => run([...within(spaces.net), ...command], env)
 
 function ssh(address: string, command: string): Promise<string> {
   const trust = ['-o', 'StrictHostKeyChecking=no', '-o', `UserKnownHostsFile=${home}/known`]
@@ -29,34 +29,19 @@ function ssh(address: string, command: string): Promise<string> {
 beforeAll(async () => {
   chmodSync(home, 0o711)
   await microImage(home)
-  const setUp = [
-    ...[CUSTOMER, HOST].flatMap((name) => [`netns add ${name}`, `-n ${name} link set lo up`]),
-    `-n ${CUSTOMER} link add w0 type veth peer name eth0 netns ${HOST}`,
-    `-n ${CUSTOMER} addr add 198.51.100.1/24 dev w0`,
-    `-n ${CUSTOMER} link set w0 up`,
-    `-n ${HOST} addr add 198.51.100.2/24 dev eth0`,
-    `-n ${HOST} link set eth0 up`,
-    `-n ${HOST} route add default via 198.51.100.1`,
-    `-n ${CUSTOMER} route add 203.0.113.0/24 via 198.51.100.2`,
-  ]
-  for (const command of setUp) await run(['ip', ...command.split(' ')])
+  spaces = await openNamespaces()
   writeFileSync(path.join(home, 'catalog.yaml'), catalogOf('micro'))
   const flags = ['--data', home, '--catalog', `${home}/catalog.yaml`, '--compute', 'qemu']
-  service = await launch([...flags, '--host', '198.51.100.2'], { BERTH_HCLOUD: 'on' }, [
-    'ip',
-    'netns',
-    'exec',
-    HOST,
-  ])
+  service = await launch([...flags, '--host', '198.51.100.2'], { BERTH_HCLOUD: 'on' }, within(spaces.host))
   await run(['ssh-keygen', '-q', '-t', 'ed25519', '-N', '', '-f', key])
   const token = readFileSync(path.join(home, 'demo-token'), 'utf8').trim()
-  env = await toolsEnv({ url: service.address, token, home }, THROUGH)
+  env = await toolsEnv({ url: service.address, token, home }, within(spaces.net))
 })
 
 afterAll(async () => {
   for (const name of ['web', 'copy']) await customer('hcloud', 'server', 'delete', name).catch(() => {})
   if (service) await end(service, 'SIGINT')
-  for (const name of [HOST, CUSTOMER]) await run(['ip', 'netns', 'del', name]).catch(() => {})
+  await spaces?.close()
   rmSync(home, { recursive: true, force: true })
 })
 

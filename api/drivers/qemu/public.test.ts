@@ -1,18 +1,17 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { microImage } from './images/test-image.ts'
+import { type Namespaces, openNamespaces } from './network/test-namespaces.ts'
 
 const run = promisify(execFile)
 const isRoot = process.getuid?.() === 0
-const OWN = `bp${process.pid}${randomBytes(2).toString('hex')}`
-const [NET, HOST] = [`${OWN}-net`, `${OWN}-host`]
 const A = { ipv4: '203.0.113.7', ipv6: '2001:db8:5:7::/64' }
 const NONE = { ipv4: null, ipv6: null }
 
+let spaces: Namespaces
 let host: ChildProcess
 let lines: AsyncIterator<string>
 let keys: Record<'one' | 'two', string>
@@ -32,7 +31,7 @@ async function connect(networks: object): Promise<void> {
 
 /** Returns the key that answers on SSH within some seconds, as seen from the internet; '' for none. */
 async function keyWithin(seconds: number, address: string): Promise<string> {
-  const scan = ['netns', 'exec', NET, 'ssh-keyscan', '-t', 'ed25519', '-T', String(seconds), address]
+  const scan = ['netns', 'exec', spaces.net, 'ssh-keyscan', '-t', 'ed25519', '-T', String(seconds), address]
   const { stdout } = await run('ip', scan, { timeout: 150_000 })
   return stdout.trim().split(' ').at(-1) ?? ''
 }
@@ -44,23 +43,9 @@ beforeAll(async () => {
   if (!isRoot) return
   // The test's namespace can't download the image's parts.
   await microImage()
-  const setUp = [
-    ...[NET, HOST].flatMap((name) => [`netns add ${name}`, `-n ${name} link set lo up`]),
-    `-n ${NET} link add w0 type veth peer name eth0 netns ${HOST}`,
-    `-n ${NET} addr add 198.51.100.1/24 dev w0`,
-    `-n ${NET} addr add 2001:db8:ffff::1/64 dev w0 nodad`,
-    `-n ${NET} link set w0 up`,
-    `-n ${HOST} addr add 198.51.100.2/24 dev eth0`,
-    `-n ${HOST} addr add 2001:db8:ffff::2/64 dev eth0 nodad`,
-    `-n ${HOST} link set eth0 up`,
-    `-n ${HOST} route add default via 198.51.100.1`,
-    `-n ${HOST} -6 route add default via 2001:db8:ffff::1`,
-    `-n ${NET} route add 203.0.113.0/24 via 198.51.100.2`,
-    `-n ${NET} -6 route add 2001:db8:5::/48 via 2001:db8:ffff::2`,
-  ]
-  for (const line of setUp) await run('ip', line.split(' '))
+  spaces = await openNamespaces()
   const program = join(import.meta.dirname, 'test-public.ts')
-  host = spawn('ip', ['netns', 'exec', HOST, process.execPath, program], {
+  host = spawn('ip', ['netns', 'exec', spaces.host, process.execPath, program], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   if (!host.stdout) throw new Error('no output')
@@ -73,7 +58,7 @@ afterAll(async () => {
   const ended = new Promise((resolve) => host.once('exit', resolve))
   host.stdin?.end()
   await ended
-  for (const name of [NET, HOST]) await run('ip', ['netns', 'delete', name])
+  await spaces.close()
 })
 
 test.runIf(isRoot)(
