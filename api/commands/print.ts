@@ -5,7 +5,7 @@ export function printJson(): void {
   isJson = true
 }
 
-/** Whether commands print JSON. */
+/** Returns true if commands print JSON. */
 export const printsJson = () => isJson
 
 export function printTable(head: string[], rows: string[][]): void {

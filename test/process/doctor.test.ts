@@ -62,7 +62,7 @@ test(
       code: 1,
       found: { service: { state: 'fault', remedy: expect.stringMatching(/systemctl start/) } },
     })
-    // Where strangers rent, walls that are missing are faults, and so are mails that reach nobody.
+    // For strangers a missing wall is a fault, and so is a folder that nobody reads in place of a mail server.
     const open = await doctor(data, { BERTH_PUBLIC: 'on' })
     expect(open.found).toMatchObject({ 'real servers': { state: 'fault' }, mail: { state: 'fault' } })
   },
