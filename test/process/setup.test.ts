@@ -36,8 +36,8 @@ test.runIf(process.getuid?.() === 0)(
   () => {
     const clone = folder()
     chmodSync(clone, 0o700)
-    for (const file of ['package.json', 'test/run.ts', 'test/harness/passable.ts'])
-      cpSync(file, path.join(clone, file))
+    for (const part of ['package.json', 'test/run.ts', 'test/harness'])
+      cpSync(part, path.join(clone, part), { recursive: true })
     const { status, stderr } = spawnSync(process.execPath, [path.join(clone, 'test/run.ts')], {
       encoding: 'utf8',
     })
