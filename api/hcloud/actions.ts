@@ -1,5 +1,6 @@
 import { v7 as uuid } from 'uuid'
 import type { Operation } from '../operations/schema.ts'
+import { gone } from './errors.ts'
 import { answer, type Exchange, type HcloudRoute } from './exchange.ts'
 import { metaOf, pageOf } from './lists.ts'
 import type { Kind, Numbered, Shown } from './numbers.ts'
@@ -74,8 +75,7 @@ function actionView(x: Exchange, operation: Operation): Action {
 
 /** The action of an operation, to be shown. */
 export async function actionOf(x: Exchange, operationId: string): Promise<Action> {
-  const params = { operation_id: operationId }
-  return actionView(x, await x.v1<Operation>('getAccountOperation', { params }))
+  return actionView(x, await x.operation(operationId))
 }
 
 /** The reply for a request that began an operation by a route of /v1. */
@@ -123,8 +123,8 @@ async function named(x: Exchange, numbers: readonly string[]): Promise<object> {
   return { actions, meta: metaOf(page, numbers.length) }
 }
 
-/** The operations of the account, or on one object, newest first. */
-async function operationsOf(x: Exchange, filter: Record<string, string> = {}): Promise<object> {
+/** The operations on one object, newest first. */
+async function operationsOf(x: Exchange, filter: Record<string, string>): Promise<object> {
   const page = pageOf(x)
   const query = { ...filter, limit: page.perPage, offset: (page.page - 1) * page.perPage }
   const { items, total } = await x.v1<{ items: Operation[]; total: number }>('listAccountOperations', {
@@ -140,7 +140,8 @@ export const actionRoutes: HcloudRoute[] = [
     isPoll: true,
     run: async (x) => {
       const numbers = [...new Set(x.query.getAll('id'))]
-      return numbers.length > 0 ? named(x, numbers) : operationsOf(x)
+      if (numbers.length === 0) throw gone('Actions are listed by their ids: /actions?id=1&id=2.')
+      return named(x, numbers)
     },
   }),
   answer({

@@ -36,6 +36,7 @@ function primaryView(x: Exchange, offers: Offers, address: Address): Listed {
   const holder = server_id === null ? null : x.ref('server', server_id)
   return Object.assign(common(x, address), {
     ...{ assignee_id: holder, assignee_type: 'server', auto_delete: false },
+    location: offers.location(zone_slug),
     datacenter: offers.datacenter(zone_slug),
   })
 }
@@ -150,17 +151,18 @@ export const addressRoutes: HcloudRoute[] = [
     body: Type.Object({
       type: Family,
       name: MaybeText,
+      location: Type.Optional(Named),
       datacenter: Type.Optional(Named),
       assignee_id: MaybeNumber,
       assignee_type: MaybeText,
       auto_delete: Type.Optional(Type.Boolean()),
       labels: Labels,
     }),
-    run: async (x, { type, datacenter: place, assignee_id: server, auto_delete, labels }) => {
+    run: async (x, { type, location, datacenter, assignee_id: server, auto_delete, labels }) => {
       refuseLabels(labels)
       if (auto_delete)
         throw unsupported('A reserved address stays when its server is deleted. Leave auto_delete out.')
-      const id = await reserve(x, { type, server, place })
+      const id = await reserve(x, { type, server, place: location ?? datacenter })
       const action = server ? done(x, 'assign_primary_ip', ['address', id]).action : null
       return { primary_ip: await primary.find(x, id), action }
     },

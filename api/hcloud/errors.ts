@@ -6,6 +6,7 @@ import { prepareProblem } from '../http/server/send-problem.ts'
 const hcloudProblems = defineProblems({
   hcloud_unsupported: { status: 422, title: 'Not offered here' },
   hcloud_not_found: { status: 404, title: 'Not found' },
+  hcloud_gone: { status: 410, title: 'Gone' },
   hcloud_taken: { status: 409, title: 'The name is taken' },
   hcloud_invalid: { status: 422, title: 'Invalid input' },
 })
@@ -17,6 +18,11 @@ export function unsupported(what: string): ApiError {
 
 export function missing(noun: string, which: string | number): ApiError {
   return new ApiError(hcloudProblems.hcloud_not_found, `No such ${noun.replaceAll('_', ' ')}: ${which}.`)
+}
+
+/** The error for a request that their API answered once, and refuses since. */
+export function gone(what: string): ApiError {
+  return new ApiError(hcloudProblems.hcloud_gone, what)
 }
 
 /** Names are unique here, because these tools find things by name. */
@@ -34,6 +40,7 @@ export function wrong(field: string, message: string): ApiError {
 const codes: Readonly<Record<string, string | readonly [string, number]>> = {
   hcloud_unsupported: 'unsupported_error',
   hcloud_not_found: 'not_found',
+  hcloud_gone: 'deprecated_api_endpoint',
   hcloud_taken: 'uniqueness_error',
   hcloud_invalid: 'invalid_input',
   validation_failed: 'invalid_input',

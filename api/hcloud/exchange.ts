@@ -3,7 +3,9 @@ import type { Static, TObject } from 'typebox'
 import type { Clock } from '../clock.ts'
 import type { KeyedMutex } from '../concurrency.ts'
 import { MAX_LIMIT } from '../http/contract/paging.ts'
+import type { Recent } from '../http/limits/recent.ts'
 import { actorOf, knownOf } from '../http/server/call.ts'
+import type { Operation } from '../operations/schema.ts'
 import type { Server } from '../servers/schema.ts'
 import { missing } from './errors.ts'
 import type { Inquiry, Interior } from './interior.ts'
@@ -21,6 +23,8 @@ export interface HcloudParts {
   numbers: Numbers
   /** Values that are the same for all accounts, with the time at which each was read. */
   shared: Map<string, { at: number; value: unknown }>
+  /** Operations that have ended, which never change again, so that polls of them read nothing. */
+  ended: Recent<Operation>
   /** Held by account while a request gives a name. */
   naming: KeyedMutex
   clock: Clock
@@ -36,6 +40,7 @@ export class Exchange {
   readonly #interior: Interior
   readonly #numbers: Numbers
   readonly #shared: HcloudParts['shared']
+  readonly #ended: HcloudParts['ended']
   readonly #clock: Clock
   readonly #refs: Ref[] = []
 
@@ -48,6 +53,7 @@ export class Exchange {
     this.#interior = parts.interior
     this.#numbers = parts.numbers
     this.#shared = parts.shared
+    this.#ended = parts.ended
     this.#clock = parts.clock
   }
 
@@ -72,6 +78,20 @@ export class Exchange {
     const { operationId } = await this.#interior.call(this.#request, id, inquiry)
     if (operationId === null) throw new Error(`${id} began no operation`)
     return operationId
+  }
+
+  /** Reads an operation of the account, from memory if it has ended. */
+  async operation(id: string): Promise<Operation> {
+    const route = 'getAccountOperation'
+    const key = `${this.accountId} ${id}`
+    const known = this.#ended.get(key)
+    if (known) {
+      this.#interior.requireScope(this.#request, route)
+      return known
+    }
+    const operation = await this.v1<Operation>(route, { params: { operation_id: id } })
+    if (operation.finished_at !== null) this.#ended.set(key, operation)
+    return operation
   }
 
   /** Reads all pages of a list of /v1, which quotas bound. */

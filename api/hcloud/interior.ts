@@ -48,13 +48,23 @@ export class Interior {
     )
   }
 
+  /** @throws ApiError insufficient_scope if the token of a request may not call a route */
+  requireScope(request: FastifyRequest, id: string): void {
+    requireScope(this.#routeOf(id).route, actorOf(knownOf(request)))
+  }
+
+  #routeOf(id: string): Inner {
+    const inner = this.#routes.get(id)
+    if (!inner) throw new Error(`there is no route ${id}`)
+    return inner
+  }
+
   /**
    * @param id the operationId of the route
    * @throws ApiError as the route does
    */
   async call(request: FastifyRequest, id: string, inquiry: Inquiry): Promise<Answer> {
-    const inner = this.#routes.get(id)
-    if (!inner) throw new Error(`there is no route ${id}`)
+    const inner = this.#routeOf(id)
     const { route } = inner
     const { params = {}, query = {}, body = {} } = inquiry
     const known = knownOf(request)

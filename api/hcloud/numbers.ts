@@ -64,6 +64,8 @@ export class Numbers {
   readonly #db: Database
   readonly #clock: Clock
   readonly #known = new Recent<number>(MOST_CACHED)
+  /** The objects by their numbers, with the account of each; null for an offer. */
+  readonly #found = new Recent<Numbered & { accountId: string | null }>(MOST_CACHED)
 
   constructor(db: Database, clock: Clock) {
     this.#db = db
@@ -89,15 +91,18 @@ export class Numbers {
 
   /** Finds the object of an account, or the offer, that has a number. */
   async find(accountId: string, number: number): Promise<Numbered | null> {
-    const row = await this.#db
-      .selectFrom('hcloud_numbers')
-      .selectAll()
-      .where('number', '=', number)
-      .where((eb) => eb.or([eb('account_id', '=', accountId), eb('account_id', 'is', null)]))
-      .executeTakeFirst()
+    const found = this.#found.get(String(number)) ?? (await this.#load(number))
+    return found && (found.accountId === null || found.accountId === accountId) ? found : null
+  }
+
+  async #load(number: number) {
+    const query = this.#db.selectFrom('hcloud_numbers').selectAll().where('number', '=', number)
+    const row = await query.executeTakeFirst()
     if (!row) return null
-    // Only this class writes kinds.
-    return { kind: row.kind as Kind, id: row.object_id, createdAt: row.created_at }
+    const { kind, object_id: id, created_at: createdAt, account_id: accountId } = row
+    const found = { kind: kind as Kind, id, createdAt, accountId } // only this class writes kinds
+    this.#found.set(String(number), found)
+    return found
   }
 
   /** Notes that an object is gone. */

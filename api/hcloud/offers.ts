@@ -4,6 +4,8 @@ import type { Exchange } from './exchange.ts'
 import type { Shown } from './numbers.ts'
 
 const GB = 1e9
+/** The category of all server types. */
+export const CATEGORY = 'Shared vCPU'
 
 /** The offers of an installation, as /v1 lists them. */
 interface Catalogue {
@@ -83,12 +85,9 @@ export class Offers {
       ...{ id: this.#x.ref('server_type', preset_id), name: slug, description: slug },
       ...{ cores: cpu, memory: ram_mb / 1024, disk: disk_gb, deprecated: false, deprecation: null },
       prices: this.pricesOf(preset_id),
-      ...{
-        storage_type: 'local',
-        cpu_type: 'shared',
-        architecture: 'x86',
-        included_traffic: traffic_gb * GB,
-      },
+      locations: this.#placesOf(preset_id),
+      ...{ storage_type: 'local', category: CATEGORY, cpu_type: 'shared', architecture: 'x86' },
+      included_traffic: traffic_gb * GB,
     }
   }
 
@@ -102,6 +101,18 @@ export class Offers {
           price_monthly: price(preset.price_month_rub),
           included_traffic: preset.traffic_gb * GB,
           price_per_tb_traffic: price(preset.traffic_tb_rub),
+        })),
+    )
+  }
+
+  /** The locations that offer a preset. */
+  #placesOf(presetId: string) {
+    return [...this.catalogue.presets].flatMap(([slug, presets]) =>
+      presets
+        .filter(({ preset_id }) => preset_id === presetId)
+        .map(({ is_available }) => ({
+          ...{ id: this.#x.ref('location', slug), name: slug, recommended: true },
+          ...{ available: is_available, deprecation: null },
         })),
     )
   }

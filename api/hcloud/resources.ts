@@ -78,7 +78,8 @@ export function protection({ kind, many }: Pick<Resource, 'kind' | 'one' | 'many
     answer({
       method: 'POST',
       path: `/${many}/:id/actions/change_protection`,
-      body: Type.Object({ delete: Type.Optional(Type.Boolean()) }),
+      // hcloud-go 1.35 repeats the number of a primary IP, by a slip.
+      body: Type.Object({ delete: Type.Optional(Type.Boolean()), ID: Type.Optional(Type.Integer()) }),
       run: async (x, { delete: isKept }) => {
         const id = await x.idOf(kind, x.param('id'))
         if (isKept) throw unsupported('Only servers can be protected from deletion here.')

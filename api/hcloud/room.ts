@@ -6,7 +6,9 @@ import { acceptedFor } from '../http/contract/auth.ts'
 import { invalid } from '../http/contract/problem.ts'
 import { HCLOUD_PREFIX, type Route } from '../http/contract/route.ts'
 import { compileCheck } from '../http/contract/validation.ts'
+import { Recent } from '../http/limits/recent.ts'
 import type { Room } from '../http/server/server.ts'
+import type { Operation } from '../operations/schema.ts'
 import { actionRoutes } from './actions.ts'
 import { addressRoutes } from './addresses.ts'
 import { catalogueRoutes } from './catalogue.ts'
@@ -37,6 +39,7 @@ const routes: readonly HcloudRoute[] = [
   ...addressRoutes,
 ]
 
+const MOST_ENDED = 10_000
 /** The scopes of which a token must hold one; which, the routes of /v1 decide. */
 const READS = [...acceptedFor['servers:read'], ...acceptedFor['account:read']]
 const WRITES = [...acceptedFor['servers:write'], ...acceptedFor['account:write']]
@@ -50,6 +53,7 @@ export function hcloudRoom({ db, clock }: { db: Database; clock: Clock }, own: r
     interior: new Interior(own),
     numbers: new Numbers(db, clock),
     shared: new Map(),
+    ended: new Recent<Operation>(MOST_ENDED),
     naming: new KeyedMutex(),
     clock,
   }

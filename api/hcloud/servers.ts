@@ -10,7 +10,7 @@ import { taken, unsupported } from './errors.ts'
 import { answer, type Exchange, type HcloudRoute } from './exchange.ts'
 import { sourceOf } from './images.ts'
 import { type Listed, listed, metaOf, pageOf, selectorOf, sortOf } from './lists.ts'
-import { type Offers, offersOf } from './offers.ts'
+import { CATEGORY, type Offers, offersOf } from './offers.ts'
 import { Labels } from './resources.ts'
 import { keyIds } from './ssh-keys.ts'
 
@@ -72,23 +72,21 @@ function publicNet(x: Exchange, { server_id, ipv4, ipv6, labels }: Server, { add
   }
 }
 
+/** The number of a size that no preset has. It needs no row, and lies above all numbers that have one. */
+const sizeNumber = (cpu: number, ramMb: number, diskGb: number) =>
+  2 ** 50 + (cpu * 2 ** 22 + ramMb) * 2 ** 20 + diskGb
+
 /** The type of a server; one of a size of its own has a type that is not on offer. */
-function typeOf(x: Exchange, offers: Offers, { preset_id, cpu, ram_mb, disk_gb }: Server) {
+function typeOf(offers: Offers, { preset_id, cpu, ram_mb, disk_gb }: Server) {
   const custom = `custom-${cpu}-${ram_mb}-${disk_gb}`
   return offers.once(`type ${preset_id ?? custom}`, () => {
     const preset = offers.presets.find((one) => one.preset_id === preset_id)
     if (preset) return offers.serverType(preset)
     return {
-      ...{ id: x.ref('server_type', preset_id ?? custom), name: custom, description: custom },
-      ...{
-        cores: cpu,
-        memory: ram_mb / 1024,
-        disk: disk_gb,
-        deprecated: true,
-        deprecation: null,
-        prices: [],
-      },
-      ...{ storage_type: 'local', cpu_type: 'shared', architecture: 'x86', included_traffic: 0 },
+      ...{ id: sizeNumber(cpu, ram_mb, disk_gb), name: custom, description: custom },
+      ...{ cores: cpu, memory: ram_mb / 1024, disk: disk_gb, deprecated: true, deprecation: null },
+      ...{ prices: [], locations: [], storage_type: 'local', category: CATEGORY, cpu_type: 'shared' },
+      ...{ architecture: 'x86', included_traffic: 0 },
     }
   })
 }
@@ -114,7 +112,9 @@ export function serverView(x: Exchange, server: Server, near: Around) {
     private_net: server.networks.map(({ network_id, ipv4 }) => ({
       ...{ network: x.ref('network', network_id), ip: ipv4, alias_ips: [], mac_address: '' },
     })),
-    server_type: typeOf(x, offers, server),
+    server_type: typeOf(offers, server),
+    // Clients of 2026 read the location, older ones the datacenter.
+    location: offers.once(`location ${zone_slug}`, () => offers.location(zone_slug)),
     datacenter: offers.once(`datacenter ${zone_slug}`, () => offers.datacenter(zone_slug)),
     image: imageOf(offers, server),
     ...{ iso: null, rescue_enabled: rescue, locked: current_operation !== null },

@@ -169,7 +169,10 @@ func walkServer(kind *hcloud.ServerType, image *hcloud.Image, place *hcloud.Loca
 	must("Server.Create", err, append(made.NextActions, made.Action)...)
 	server := made.Server
 	read("Server", &client.Server, server.ID, server.Name)
-	read("Action", &client.Action, made.Action.ID, "")
+	_, _, err = client.Action.GetByID(ctx, made.Action.ID)
+	done("Action.GetByID", err)
+	_, err = client.Action.All(ctx)
+	refused("Action.All", "deprecated_api_endpoint", err)
 	labeled := hcloud.ServerListOpts{ListOpts: hcloud.ListOpts{LabelSelector: "env=walk"}}
 	found, err := client.Server.AllWithOpts(ctx, labeled)
 	if err == nil && len(found) != 1 {

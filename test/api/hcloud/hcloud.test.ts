@@ -68,6 +68,10 @@ test('a server is created, turned, changed and deleted by actions that can be po
   const path = `/servers/${created.server.id}`
   const polled = await t.ask('GET', `/actions?id=${created.action.id}`)
   expect(polled.body.actions).toMatchObject([{ id: created.action.id, status: 'success', progress: 100 }])
+  expect(await t.ask('GET', '/actions')).toMatchObject({
+    status: 410,
+    body: { error: { code: 'deprecated_api_endpoint' } },
+  })
   const act = (name: string, body?: object) => t.act('POST', `${path}/actions/${name}`, body)
   for (const name of ['reboot', 'reset', 'poweroff']) await act(name)
   expect((await t.ask('GET', path)).body.server.status).toBe('off')
@@ -188,6 +192,21 @@ test('lists have pages, and are sorted', async () => {
   expect(body.ssh_keys.map(({ name }: { name: string }) => name)).toEqual(['a'])
   expect(body.meta.pagination).toMatchObject({ page: 2, previous_page: 1, next_page: null, total_entries: 3 })
   expect(Number(headers['ratelimit-limit'])).toBeGreaterThan(Number(headers['ratelimit-remaining']))
+})
+
+test('a size that no preset has shows a number of its own, which needs no row', async () => {
+  const t = await hcloudApp()
+  const place = { template: 'micro', zone_slug: 'local-1', cpu_type: 'amd' }
+  for (const cpu of [1, 2]) {
+    const order = { ...place, name: `odd-${cpu}`, plan_type: 'custom', ...{ cpu, ram_mb: 2048, disk_gb: 20 } }
+    expect((await t.call('POST', '/servers', order)).status).toBe(202)
+  }
+  const rows = () => t.db.selectFrom('hcloud_numbers').selectAll().where('kind', '=', 'server_type').execute()
+  const { servers } = (await t.ask('GET', '/servers')).body
+  const types = servers.map(({ server_type }: { server_type: { id: number } }) => server_type.id)
+  expect(new Set(types).size).toBe(2)
+  expect((await rows()).filter(({ object_id }) => object_id.startsWith('custom'))).toEqual([])
+  expect((await t.ask('GET', `/server_types/${types[0]}`)).status).toBe(404)
 })
 
 test('polls of actions do not use up the limit of reads', async () => {

@@ -1,4 +1,5 @@
-// The fields that clients of the hcloud API read, noted from the structures of hcloud-go 1.35.3. A ? allows null.
+// The fields that clients of the hcloud API read, noted from the structures of hcloud-go 1.35.3 and 2.47.0, which are the
+// schema of Berth's replies. A ? allows null.
 
 const leaves = {
   int: (value: unknown) => Number.isSafeInteger(value) && Number(value) > 0,
@@ -54,8 +55,11 @@ const server_types = of('supported:int[] available:int[]')
 const datacenter = of('id:int name:text description:text', { location, server_types })
 const prices = list(of('location:text', { price_hourly: money, price_monthly: money }))
 const server_type = of(
-  'id:int name:text description:text cores:int memory:number disk:int storage_type:text cpu_type:text architecture:text deprecated:flag',
-  { prices },
+  'id:int name:text description:text cores:int memory:number disk:int storage_type:text category:text cpu_type:text architecture:text deprecated:flag',
+  {
+    prices,
+    locations: list(of('id:int name:text recommended:flag available:flag deprecation:any')),
+  },
 )
 const image = of(
   'id:int status:text type:text name:text? description:text image_size:number? disk_size:number created:time bound_to:int? os_flavor:text os_version:text? rapid_deploy:flag deprecated:time? labels:labels architecture:text',
@@ -72,15 +76,16 @@ const public_net = of('floating_ips:int[]', {
   firewalls: list(of('id:int status:text')),
 })
 const server = of(
-  'id:int name:text status:text created:time included_traffic:number outgoing_traffic:number? ingoing_traffic:number? backup_window:text? rescue_enabled:flag iso:any locked:flag labels:labels volumes:int[] primary_disk_size:int placement_group:any',
+  'id:int name:text status:text created:time included_traffic:number outgoing_traffic:number? ingoing_traffic:number? backup_window:text? rescue_enabled:flag iso:any locked:flag labels:labels volumes:int[] primary_disk_size:int placement_group:any load_balancers:int[]',
   {
-    ...{ server_type, datacenter, image: maybe(image), public_net },
+    ...{ server_type, location, datacenter, image: maybe(image), public_net },
     private_net: list(of('network:int ip:text alias_ips:text[] mac_address:text')),
     protection: of('delete:flag rebuild:flag'),
   },
 )
 const ssh_key = of('id:int name:text fingerprint:text public_key:text labels:labels created:time')
-const network = of('id:int name:text created:time ip_range:text labels:labels servers:int[]', {
+const NETWORK = 'id:int name:text created:time ip_range:text labels:labels servers:int[]'
+const network = of(`${NETWORK} load_balancers:int[] expose_routes_to_vswitch:flag`, {
   protection,
   subnets: list(of('type:text ip_range:text network_zone:text gateway:text')),
   routes: list(of('destination:text gateway:text')),
@@ -102,17 +107,20 @@ const floating_ip = of(`${ADDRESS} description:text? server:int?`, {
   home_location: location,
 })
 const primary_ip = of(`${ADDRESS} assignee_id:int? assignee_type:text auto_delete:flag`, {
-  ...{ dns_ptr, protection, datacenter },
+  ...{ dns_ptr, protection, location, datacenter },
 })
-const pricing = of('currency:text vat_rate:text', {
-  ...{
-    image: of('price_per_gb_month:any'),
-    volume: of('price_per_gb_month:any'),
-    traffic: of('price_per_tb:any'),
+const pricing = of(
+  'currency:text vat_rate:text floating_ips:any[] primary_ips:any[] load_balancer_types:any[]',
+  {
+    ...{
+      image: of('price_per_gb_month:any'),
+      volume: of('price_per_gb_month:any'),
+      traffic: of('price_per_tb:any'),
+    },
+    server_backup: of('percentage:text'),
+    server_types: list(of('id:int name:text', { prices })),
   },
-  server_backup: of('percentage:text'),
-  server_types: list(of('id:int name:text', { prices })),
-})
+)
 
 const objects = {
   location,
