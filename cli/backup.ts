@@ -18,6 +18,7 @@ const columns = {
   disk_gb: ({ disk_gb }) => disk_gb,
   consistency: ({ consistency }) => consistency,
   verified: ({ verified_at }) => verified_at,
+  off_site: ({ offsite_at }) => offsite_at,
   expires: ({ expires_at }) => expires_at,
   created: ({ created_at }) => created_at,
   updated: ({ updated_at }) => updated_at,
@@ -58,6 +59,7 @@ function showCommand(): Command {
           'Disk in GB': columns.disk_gb,
           Consistency: columns.consistency,
           Verified: columns.verified,
+          'Off site': columns.off_site,
           Expires: columns.expires,
           Created: columns.created,
         })

@@ -22,6 +22,7 @@ const columns = {
   min_disk_gb: ({ min_disk_gb }) => min_disk_gb,
   content_bytes: ({ content_bytes }) => content_bytes,
   uploaded_bytes: ({ uploaded_bytes }) => uploaded_bytes,
+  off_site: ({ offsite_at }) => offsite_at,
   price_month: ({ price_month_rub }) => price_month_rub,
   created: ({ created_at }) => created_at,
   updated: ({ updated_at }) => updated_at,
@@ -60,6 +61,7 @@ function showImage({ show }: Session, image: Image): Promise<void> {
     User: columns.user,
     'Size in GB': columns.size_gb,
     'Smallest disk in GB': columns.min_disk_gb,
+    'Off site': columns.off_site,
     'Price per month': columns.price_month,
     Created: columns.created,
   })

@@ -21,6 +21,7 @@ const columns = {
   disk_gb: ({ disk_gb }) => disk_gb,
   consistency: ({ consistency }) => consistency,
   verified: ({ verified_at }) => verified_at,
+  off_site: ({ offsite_at }) => offsite_at,
   price_month: ({ price_month_rub }) => price_month_rub,
   created: ({ created_at }) => created_at,
   updated: ({ updated_at }) => updated_at,
@@ -62,6 +63,7 @@ export function showSnapshot({ show }: Session, snapshot: Snapshot): Promise<voi
     'Disk in GB': columns.disk_gb,
     Consistency: columns.consistency,
     Verified: columns.verified,
+    'Off site': columns.off_site,
     'Price per month': columns.price_month,
     Created: columns.created,
   })

@@ -324,6 +324,8 @@ export interface Backup {
   verified_at: string | null
   /** How: `hash`, every byte is as it was made; `boot`, its system started as well. Null if `verified_at` is */
   verified_by: 'hash' | 'boot' | null
+  /** Since when a whole, encrypted copy of it lies outside of its host, so that it outlives the host; null: none does, or the operator has set no place */
+  offsite_at: string | null
   /** Template of the copied system; null if its server was created from an image without one */
   template_id: string | null
   /** Name of a zone, as `GET /zones` lists them */
@@ -683,6 +685,8 @@ export interface Image {
   content_bytes: number | null
   /** Bytes of an uploaded file that have arrived; an upload continues here */
   uploaded_bytes: number
+  /** Since when a whole, encrypted copy of it lies outside of its host, so that it outlives the host; null: none does, or the operator has set no place */
+  offsite_at: string | null
   /** Name of a zone, as `GET /zones` lists them */
   zone_slug: string
   /** Price per month of 730 hours, in rubles with two decimals */
@@ -2966,6 +2970,8 @@ export interface Snapshot {
   verified_at: string | null
   /** How: `hash`, every byte is as it was made; `boot`, its system started as well. Null if `verified_at` is */
   verified_by: 'hash' | 'boot' | null
+  /** Since when a whole, encrypted copy of it lies outside of its host, so that it outlives the host; null: none does, or the operator has set no place */
+  offsite_at: string | null
   /** Template of the copied system; null if its server was created from an image without one */
   template_id: string | null
   /** Name of a zone, as `GET /zones` lists them */

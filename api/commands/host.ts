@@ -23,7 +23,9 @@ export function hostCommands(config: ReadConfig): Command {
     .action(async () => {
       const parsed = config()
       if (parsed.databaseUrl !== null)
-        throw new CommandError('berthd host rebuild is for an installation in a data folder.')
+        throw new CommandError(
+          'On PostgreSQL, berthd host rebuild can not know whether this machine has lost the disks. Restore each server by the API.',
+        )
       await withDatabase(parsed, 'host rebuild', async (db) => {
         const { offsite } = await operatorsApp(db, parsed)
         const emails = new Map((await listAccounts(db)).map((account) => [account.account_id, account.email]))

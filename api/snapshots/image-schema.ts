@@ -4,7 +4,7 @@ import { CreatedAt, MonthPrice, nullable, UpdatedAt, uuid, visibleName } from '.
 import { pagingQuery } from '../http/contract/paging.ts'
 import { defineProblems } from '../http/contract/problem.ts'
 import { OperationId } from '../operations/schema.ts'
-import { SnapshotId } from './schema.ts'
+import { OffsiteAt, SnapshotId } from './schema.ts'
 
 export const imageProblems = defineProblems({
   image_not_found: { status: 404, title: 'No such image' },
@@ -64,6 +64,7 @@ export const Image = Type.Object(
       description: 'Bytes of an uploaded file that have arrived; an upload continues here',
       examples: [0],
     }),
+    offsite_at: OffsiteAt,
     zone_slug: ZoneSlug,
     price_month_rub: MonthPrice,
     created_at: CreatedAt,

@@ -25,6 +25,11 @@ const SERVER = '01a1fb45-1ac2-75b7-a056-9ee82769d403'
 export const SnapshotId = uuid(SNAPSHOT, 'Id of the snapshot', 'GET /snapshots')
 export const SnapshotName = visibleName(100, 'before the upgrade')
 
+export const OffsiteAt = nullable(timestamp('When it was stored off site', '2026-11-21T03:10:00.000Z'), {
+  description:
+    'Since when a whole, encrypted copy of it lies outside of its host, so that it outlives the host; null: none does, or the operator has set no place',
+})
+
 /** The fields of a copy of a disk. */
 const copy = {
   server_id: uuid(SERVER, 'The server whose disk was copied, which may be deleted by now'),
@@ -57,6 +62,7 @@ const copy = {
     description:
       'How: `hash`, every byte is as it was made; `boot`, its system started as well. Null if `verified_at` is',
   }),
+  offsite_at: OffsiteAt,
   template_id: nullable(TemplateId, {
     description: 'Template of the copied system; null if its server was created from an image without one',
   }),

@@ -64,7 +64,10 @@ test('a snapshot is copied off site once, encrypted, and removed there when it i
   const id = await make(t, { name: 'a-name-to-look-for' })
   const snapshot = await take(t, id)
   expect(await state()).toMatchObject({ waiting: { total: 1 }, waiting_since: expect.any(String) })
+  const storedAt = async () => (await t.call('GET', `/snapshots/${snapshot}`)).body.offsite_at
+  expect(await storedAt()).toBeNull()
   await t.app.offsite.look()
+  expect(await storedAt()).toBe(new Date(t.clock.now()).toISOString())
   expect(keysOf(bucket, snapshot).length).toBeGreaterThan(3)
   for (const bytes of bucket.objects.values()) {
     expect(bytes.subarray(0, 21).toString()).toBe('age-encryption.org/v1')

@@ -260,6 +260,15 @@ function CopyTable<Copy extends Snapshot | Backup>({
   const ui = useUiText()
   const may = useMay('servers:write')
   const nameOf = ({ name }: Copy) => name
+  // An installation without a place off site has no column for it.
+  const offSite: Column<Copy>[] = items.some(({ offsite_at }) => offsite_at !== null)
+    ? [
+        {
+          title: t.offSite,
+          cell: ({ offsite_at }) => (offsite_at === null ? t.notOffSite : <Time at={offsite_at} />),
+        },
+      ]
+    : []
   const menu: Column<Copy>[] = may
     ? [
         {
@@ -293,6 +302,7 @@ function CopyTable<Copy extends Snapshot | Backup>({
           title: t.verified,
           cell: ({ verified_at }) => (verified_at === null ? UNKNOWN : <Time at={verified_at} />),
         },
+        ...offSite,
         ...columns,
         ...menu,
       ]}

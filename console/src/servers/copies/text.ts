@@ -29,6 +29,8 @@ export const useSnapshotsText = messages({
     noBackups: 'No backups yet.',
     expires: 'Deleted',
     verified: 'Verified',
+    offSite: 'Off site',
+    notOffSite: 'Not yet',
     keep: 'Turn into snapshot',
     deleteBackupTitle: (name: string) => `Delete the backup ${name}?`,
     restoreBackupAbout: (name: string) =>
@@ -70,6 +72,8 @@ export const useSnapshotsText = messages({
     noBackups: 'Резервных копий пока нет.',
     expires: 'Будет удалена',
     verified: 'Проверена',
+    offSite: 'Вне хоста',
+    notOffSite: 'Ещё нет',
     keep: 'Превратить в снимок',
     deleteBackupTitle: (name) => `Удалить резервную копию ${name}?`,
     restoreBackupAbout: (name) =>
