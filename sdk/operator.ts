@@ -7,6 +7,7 @@ import type {
   OperatedAccountUpdate,
   RebuildRequest,
   RefundCreate,
+  RescueRequest,
   ServerCreate,
   ServerReason,
   ServerStop,
@@ -49,6 +50,11 @@ const servers = (call: Call) => ({
     call('POST /operator/servers/{server_id}/rebuild', { path: { server_id }, body }, options),
   resetServerPassword: (server_id: string, options?: CallOptions) =>
     call('POST /operator/servers/{server_id}/reset_password', { path: { server_id } }, options),
+  /** Boots a small Linux beside its disk; a generated password is shown to its owner alone. */
+  rescueServer: (server_id: string, body: RescueRequest = {}, options?: CallOptions) =>
+    call('POST /operator/servers/{server_id}/rescue', { path: { server_id }, body }, options),
+  unrescueServer: (server_id: string, options?: CallOptions) =>
+    call('POST /operator/servers/{server_id}/unrescue', { path: { server_id } }, options),
 })
 
 /** Operators' views and actions. They need an operator signed in on a page of the service, or an operator's token. */

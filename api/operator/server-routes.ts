@@ -17,6 +17,8 @@ import { ServerCreate, ServerUpdate } from '../servers/order-schema.ts'
 import { type PasswordOptions, resetPassword } from '../servers/password/password.ts'
 import { type RebuildOptions, rebuild } from '../servers/rebuild/rebuild.ts'
 import { RebuildRequest } from '../servers/rebuild/schema.ts'
+import { rescue, unrescue } from '../servers/rescue/rescue.ts'
+import { RescueRequest, UnrescueRequest } from '../servers/rescue/schema.ts'
 import { serverProblems } from '../servers/schema.ts'
 import type { ServerTable } from '../servers/tables.ts'
 import { snapshotProblems } from '../snapshots/schema.ts'
@@ -49,6 +51,7 @@ export function operatorServerRoutes(options: OperatorServerOptions): Route[] {
     ...powerRoutes(options),
     deleteRoute(options),
     ...systemRoutes(options),
+    ...rescueRoutes(options),
   ]
 }
 
@@ -308,6 +311,45 @@ function systemRoutes(options: OperatorServerOptions): Route[] {
       errors: [...STATE_ERRORS, accountProblems.account_suspended, catalogProblems.not_supported],
       run: ({ loaded, remember }) =>
         operated.begun(options, loaded, {}, () => resetPassword(options, loaded, remember)),
+    }),
+  ]
+}
+
+function rescueRoutes(options: OperatorServerOptions): Route[] {
+  const shared = (type: 'rescue' | 'unrescue') => ({
+    ...beginning(options, type),
+    problems: {
+      server_state_conflict: conflict(type, 'suspended'),
+      not_supported: { feature: type === 'rescue' ? ('rescue' as const) : ('firewalls' as const) },
+    },
+    errors: [
+      ...STATE_ERRORS,
+      ...TURN_ON_ERRORS,
+      ...(type === 'unrescue' ? [serverProblems.rescue_conflict] : []),
+    ],
+  })
+  return [
+    route({
+      id: 'rescueOperatedServer',
+      path: '/operator/servers/:server_id/rescue',
+      summary: 'Boot a server of any account into a rescue system',
+      description:
+        'As `POST /servers/{server_id}/rescue` of its owner, with SSH keys of the account; a generated password is shown to the owner alone. The audit of its account names the operator.',
+      ...shared('rescue'),
+      body: RescueRequest,
+      run: ({ loaded, body, remember }) =>
+        operated.begun(options, loaded, {}, (actor) => rescue(options, actor, loaded, body, remember)),
+    }),
+    route({
+      id: 'unrescueOperatedServer',
+      path: '/operator/servers/:server_id/unrescue',
+      summary: 'Boot a server of any account from its own disk again',
+      description:
+        'As `POST /servers/{server_id}/unrescue` of its owner. The audit of its account names the operator.',
+      ...shared('unrescue'),
+      body: UnrescueRequest,
+      run: ({ loaded, remember }) =>
+        operated.begun(options, loaded, {}, () => unrescue(options, loaded, remember)),
     }),
   ]
 }

@@ -21,6 +21,7 @@ test('the shop of docs/integrating.md opens, sells, signs in, suspends and close
     'opened: true',
     'ready: running, ssh berth@127.0.0.1',
     'control panel: /sign-in',
+    'rescue: true',
     'suspended: Invoice 17 is not paid',
     'resumed: running',
     'account: closed',

@@ -204,9 +204,10 @@ async function walkOperatedServers(t: TestApp, call: Call): Promise<void> {
   await call('POST', `${server}/suspend`, reason)
   await t.finish()
   await call('POST', `${server}/resume`, reason)
-  for (const action of ['reboot', 'stop', 'start', 'reset_password']) {
+  for (const action of ['reboot', 'stop', 'start', 'reset_password', 'rescue', 'unrescue']) {
     await t.finish()
-    await call('POST', `${server}/${action}`, action === 'reset_password' ? undefined : reason)
+    const takesReason = ['reboot', 'stop', 'start'].includes(action)
+    await call('POST', `${server}/${action}`, takesReason ? reason : undefined)
   }
   await t.finish()
   await call('POST', `${server}/rebuild`, { template: 'micro' })

@@ -203,3 +203,32 @@ test('an operator orders, resizes and reinstalls for an account as its owner wou
   const reader = t.callAs((await makeOperatorToken(t, ['operator:read'])).value)
   expect(codeOf(await reader('POST', `${server}/stop`, reason))).toEqual([403, 'insufficient_scope'])
 })
+
+test('an operator boots a server into the rescue system and back once for each key, and sees no password', async () => {
+  const { t, shop } = await withShop()
+  const id = await make(t, { name: 'web-1' })
+  const path = `/operator/servers/${id}`
+  expect(codeOf(await shop('POST', `${path}/unrescue`))).toEqual([409, 'rescue_conflict'])
+  const once = { 'idempotency-key': 'once' }
+  const begun = await shop('POST', `${path}/rescue`, {}, once)
+  expect(begun).toMatchObject({ status: 202, body: { account_id: t.accountId, type: 'rescue' } })
+  expect((await shop('POST', `${path}/rescue`, {}, once)).body).toEqual(begun.body)
+  await t.finish()
+  expect((await shop('GET', path)).body).toMatchObject({ status: 'running', rescue: true })
+  const { password } = (await t.call('GET', `/servers/${id}/details`)).body.ssh
+  expect(password).toEqual(expect.any(String))
+  expect(JSON.stringify([begun.body, (await shop('GET', path)).body])).not.toContain(password)
+
+  expect((await shop('POST', `${path}/unrescue`)).body.type).toBe('unrescue')
+  await t.finish()
+  expect(await read(t, id)).toMatchObject({ status: 'running', rescue: false })
+  const [back, there] = (await t.call('GET', '/account/audit')).body.items
+  expect([there.action, back.action]).toEqual([
+    `rescueOperatedServer, ${why}`,
+    `unrescueOperatedServer, ${why}`,
+  ])
+  const foreign = { ssh_key_ids: [NOBODY] }
+  expect((await shop('POST', `${path}/rescue`, foreign)).status).toBe(422)
+  await shop('POST', `/operator/accounts/${t.accountId}/suspend`, reason)
+  expect(codeOf(await shop('POST', `${path}/rescue`))).toEqual([403, 'account_suspended'])
+})
