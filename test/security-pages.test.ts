@@ -1,6 +1,6 @@
 // The pages on security name tests as proof: each must be there, or a claim outlives what shows it.
 import { expect, test } from 'vitest'
-import { files, read } from './harness/sources.ts'
+import { files, product, read } from './harness/sources.ts'
 
 const pages = ['docs/security.md', 'docs/security-checklist.md']
 
@@ -43,4 +43,23 @@ test('items that nothing shows say why', () => {
   const bare = items.filter((line) => !/`[\w./-]+\.test\.ts`/.test(line))
   const reason = /: (\*\*(Not met|Left to the operator)|.*\boperating\.md\b)/
   expect(bare.filter((line) => !reason.test(line))).toEqual([])
+})
+
+/** Tables that customers do not make grow: the installation's own, and those of a fixed number of rows. */
+const OWN_TABLES = [
+  ...['duties', 'event_relay', 'hcloud_counter', 'installation', 'operator_tokens', 'processes'],
+  'simulated_machines',
+]
+
+test('each table that customers can fill has its bound on the page', () => {
+  const [, growth = ''] = read('docs/security.md').split('## What a customer can make grow')
+  const [bounds = ''] = growth.split('\n## ')
+  const tables = product.flatMap(({ text }) =>
+    [...text.matchAll(/interface Schema \{([^}]*)\}/g)].flatMap(([, fields = '']) =>
+      [...fields.matchAll(/^ +(\w+):/gm)].map(([, name = '']) => name),
+    ),
+  )
+  expect(tables).toContain('servers')
+  const missing = tables.filter((name) => !OWN_TABLES.includes(name) && !bounds.includes(`\`${name}\``))
+  expect(missing, 'Say how many rows an account may have, and what deletes the others.').toEqual([])
 })
