@@ -16,6 +16,7 @@ import { activeOperations, queueDepth } from './operations/operations.ts'
 import manifest from './package.json' with { type: 'json' }
 import { countHeld } from './payments/payments.ts'
 import type { Servers } from './servers/servers.ts'
+import { countBoots } from './snapshots/boot-checks.ts'
 import type { Offsite } from './snapshots/offsite.ts'
 import { countOffsite } from './snapshots/offsite-rows.ts'
 import { countCopies } from './snapshots/verification.ts'
@@ -229,6 +230,11 @@ export class Telemetry {
       'Snapshots and backups: verified, new, overdue (not verified a day after it was due), damaged'
     this.#gauge('berth_copies', copies, ['kind', 'state'], async (set) => {
       for (const { kind, state, total } of await countCopies(db, clock.now())) set(total, { kind, state })
+    })
+    const boots =
+      'Backups by how they started when last booted: agent or console (they did), unproven, failed'
+    this.#gauge('berth_backup_boots', boots, ['result'], async (set) => {
+      for (const { result, total } of await countBoots(db)) set(total, { result: result ?? '' })
     })
     const offsite =
       'Snapshots, images and backups by their state off site: stored, waiting to be copied, removing'

@@ -324,6 +324,10 @@ export interface Backup {
   verified_at: string | null
   /** How: `hash`, every byte is as it was made; `boot`, its system started as well. Null if `verified_at` is */
   verified_by: 'hash' | 'boot' | null
+  /** When it was last booted to see if it starts: at night, once a week, each server's newest backup, on a disk that is thrown away and without a network; null: never */
+  boot_checked_at: string | null
+  /** `agent`: its guest agent answered; `console`: a login appeared on its serial console; `unproven`: its kernel ran for ten minutes, and nothing shows if the rest did; `failed`: it did not start. Null: it was never booted */
+  boot_result: 'agent' | 'console' | 'unproven' | 'failed' | null
   /** Since when a whole, encrypted copy of it lies outside of its host, so that it outlives the host; null: none does, or the operator has set no place */
   offsite_at: string | null
   /** Template of the copied system; null if its server was created from an image without one */
@@ -470,7 +474,7 @@ export interface Delivery {
   /** Id of the event */
   event_id: string
   /** Type of the event */
-  event_type: 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted' | 'backup.created' | 'backup.verified' | 'backup.failed' | 'backup.deleted'
+  event_type: 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted' | 'backup.created' | 'backup.verified' | 'backup.failed' | 'backup.boot_failed' | 'backup.deleted'
   /** `pending`: queued, or waiting for the next attempt */
   status: 'pending' | 'succeeded' | 'failed'
   /** Attempts to the current address; if there are many, the first and the last ten */
@@ -566,7 +570,7 @@ export interface Event {
   /** Id of the event */
   event_id: string
   /** Type of the event */
-  type: 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted' | 'backup.created' | 'backup.verified' | 'backup.failed' | 'backup.deleted'
+  type: 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted' | 'backup.created' | 'backup.verified' | 'backup.failed' | 'backup.boot_failed' | 'backup.deleted'
   /** When it was created (RFC 3339, UTC) */
   created_at: string
   /** The object as the API showed it at that moment; for server.status_changed also old_status and new_status */
@@ -1051,7 +1055,7 @@ export interface NewWebhook {
   /** Address that events are posted to */
   url: string
   /** Events to send; "*" is all */
-  event_types: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted' | 'backup.created' | 'backup.verified' | 'backup.failed' | 'backup.deleted'>
+  event_types: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted' | 'backup.created' | 'backup.verified' | 'backup.failed' | 'backup.boot_failed' | 'backup.deleted'>
   /** Whether events are sent */
   is_enabled: boolean
   /** Why the service disabled it: `failing` for a day, `gone` (the endpoint replied 410), or `unverified` (no challenge was answered within a day); null if it did not */
@@ -2970,6 +2974,10 @@ export interface Snapshot {
   verified_at: string | null
   /** How: `hash`, every byte is as it was made; `boot`, its system started as well. Null if `verified_at` is */
   verified_by: 'hash' | 'boot' | null
+  /** When it was last booted to see if it starts: at night, once a week, each server's newest backup, on a disk that is thrown away and without a network; null: never */
+  boot_checked_at: string | null
+  /** `agent`: its guest agent answered; `console`: a login appeared on its serial console; `unproven`: its kernel ran for ten minutes, and nothing shows if the rest did; `failed`: it did not start. Null: it was never booted */
+  boot_result: 'agent' | 'console' | 'unproven' | 'failed' | null
   /** Since when a whole, encrypted copy of it lies outside of its host, so that it outlives the host; null: none does, or the operator has set no place */
   offsite_at: string | null
   /** Template of the copied system; null if its server was created from an image without one */
@@ -3337,7 +3345,7 @@ export interface Webhook {
   /** Address that events are posted to */
   url: string
   /** Events to send; "*" is all */
-  event_types: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted' | 'backup.created' | 'backup.verified' | 'backup.failed' | 'backup.deleted'>
+  event_types: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted' | 'backup.created' | 'backup.verified' | 'backup.failed' | 'backup.boot_failed' | 'backup.deleted'>
   /** Whether events are sent */
   is_enabled: boolean
   /** Why the service disabled it: `failing` for a day, `gone` (the endpoint replied 410), or `unverified` (no challenge was answered within a day); null if it did not */
@@ -3353,7 +3361,7 @@ export interface WebhookCreate {
   /** Address that events are posted to */
   url: string
   /** Events to send; "*" is all */
-  event_types: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted' | 'backup.created' | 'backup.verified' | 'backup.failed' | 'backup.deleted'>
+  event_types: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted' | 'backup.created' | 'backup.verified' | 'backup.failed' | 'backup.boot_failed' | 'backup.deleted'>
   /** Whether events are sent. Default: true. */
   is_enabled?: boolean | undefined
 }
@@ -3376,7 +3384,7 @@ export interface WebhookUpdate {
   /** Address that events are posted to */
   url?: string | undefined
   /** Events to send; "*" is all */
-  event_types?: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted' | 'backup.created' | 'backup.verified' | 'backup.failed' | 'backup.deleted'> | undefined
+  event_types?: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted' | 'backup.created' | 'backup.verified' | 'backup.failed' | 'backup.boot_failed' | 'backup.deleted'> | undefined
   /** Disabling ends pending deliveries as failed; enabling starts with new events, and sends a challenge unless the webhook is verified */
   is_enabled?: boolean | undefined
 }
@@ -4918,24 +4926,6 @@ export interface Routes {
       /** Id of the server, a UUID */
       server_id: string
     }
-    reply: OperatedOperation
-  }
-  /** Boot a server of any account into a rescue system */
-  'POST /operator/servers/{server_id}/rescue': {
-    path: {
-      /** Id of the server, a UUID */
-      server_id: string
-    }
-    body?: RescueRequest | undefined
-    reply: OperatedOperation
-  }
-  /** Boot a server of any account from its own disk again */
-  'POST /operator/servers/{server_id}/unrescue': {
-    path: {
-      /** Id of the server, a UUID */
-      server_id: string
-    }
-    body?: UnrescueRequest | undefined
     reply: OperatedOperation
   }
   /** List the payments of all accounts */

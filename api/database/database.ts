@@ -64,6 +64,7 @@ import * as hcloud from './migrations/0053-hcloud.ts'
 import * as screens from './migrations/0054-screens.ts'
 import * as offsite from './migrations/0055-offsite.ts'
 import * as hcloudExcess from './migrations/0056-hcloud-excess.ts'
+import * as bootChecks from './migrations/0057-boot-checks.ts'
 import { PostgresConnection, Unchanged, Unreachable } from './postgres-connection.ts'
 import type { Schema } from './schema.ts'
 
@@ -132,6 +133,7 @@ export const migrations: Record<string, Migration> = {
   '0054-screens': screens,
   '0055-offsite': offsite,
   '0056-hcloud-excess': hcloudExcess,
+  '0057-boot-checks': bootChecks,
 }
 
 /**

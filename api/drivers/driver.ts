@@ -59,6 +59,9 @@ export interface MachineSpec {
   interfaces: readonly NetworkInterface[]
 }
 
+/** The machine that a snapshot is booted as: a driver may give it less, and keeps logins and user data from it. */
+export type TrialMachine = Omit<MachineSpec, 'serverId' | 'image' | 'sshPublicKeys' | 'password' | 'userData'>
+
 /** A system that a machine boots from another disk. Its own disk stays beside that, as `server-disk`. */
 export interface RescueSpec
   extends Pick<MachineSpec, 'hostname' | 'username' | 'sshPublicKeys' | 'password'> {
@@ -217,7 +220,7 @@ export interface GuestLogin {
   password: string
 }
 
-export interface Driver extends VolumeDriver, SnapshotDriver {
+export interface Driver extends VolumeDriver, SnapshotDriver<TrialMachine> {
   host(): Promise<HostFacts>
 
   /**

@@ -82,6 +82,8 @@ export class ClosedDriver implements Driver {
   readonly snapshot = this.#refuse
   readonly removeSnapshot = this.#refuse
   readonly verifySnapshot = this.#refuse
+  readonly trySnapshot = this.#refuse
+  readonly endTrial = this.#refuse
   readonly listSnapshots = this.#refuse
   readonly inspect = this.#refuse
   readonly list = this.#refuse

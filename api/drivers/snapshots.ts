@@ -33,6 +33,19 @@ export type SnapshotState =
 /** `message` is for operators. A missing snapshot is damaged, too. */
 export type VerifyState = { state: 'reading' } | { state: 'intact' } | { state: 'damaged'; message: string }
 
+/** The sign that a system is up: its agent answered, or a login appeared on its serial console. */
+export type BootSign = 'agent' | 'console'
+
+export type TrialState =
+  /** Another trial runs, or the host has better things to do. Nothing was begun. */
+  | { state: 'queued' }
+  | { state: 'booting' }
+  | { state: 'booted'; sign: BootSign }
+  /** Its kernel ran without a panic until the end of the trial, and it shows nothing of its init. */
+  | { state: 'unproven' }
+  /** `message` is for operators. */
+  | { state: 'failed'; message: string }
+
 /** `message` of an unusable image is for its customer. */
 export type ImportState = SnapshotState | { state: 'failed'; code: 'unusable'; message: string }
 
@@ -67,7 +80,7 @@ export interface SnapshotFiles {
 }
 
 /** A driver's snapshots and customers' images. It knows each by its id alone. */
-export interface SnapshotDriver {
+export interface SnapshotDriver<TrialMachine> {
   readonly snapshotFiles: SnapshotFiles
 
   /**
@@ -105,6 +118,18 @@ export interface SnapshotDriver {
    * @throws DriverError unavailable, unsupported
    */
   verifySnapshot(snapshotId: string): Promise<VerifyState>
+
+  /**
+   * Begins or continues to boot a ready snapshot to see if its system starts, and returns the state immediately; call
+   * again until `booted`, `unproven` or `failed`, then `endTrial`. It has no network and a disk that is thrown away.
+   * A host runs one trial at a time, begins none while a machine boots, and ends it with the service. No list of
+   * machines has it.
+   * @throws DriverError not_found (no such snapshot), disk_full, start_failed, unavailable, unsupported
+   */
+  trySnapshot(snapshotId: string, machine: TrialMachine): Promise<TrialState>
+
+  /** Ends a trial and removes all of it. There may be none. */
+  endTrial(snapshotId: string): Promise<void>
 
   /**
    * Lists all snapshots that are not removed, also unfinished ones.

@@ -13,3 +13,8 @@ export function nextWindow(hour: number, after: number): number {
 export function usualHour(serverId: string): number {
   return Number.parseInt(serverId.slice(-4), 16) % NIGHT_HOURS
 }
+
+/** True in the hours in which hosts do what customers should not notice. */
+export function isNight(at: number): boolean {
+  return at % DAY_MS < NIGHT_HOURS * HOUR_MS
+}

@@ -5,6 +5,7 @@ import type { Catalog } from '../catalog/file.ts'
 import type { Queries } from '../database/database.ts'
 import { ApiError, found } from '../http/contract/problem.ts'
 import { billedSnapshot, snapshotPrice } from './billing.ts'
+import { planBoot } from './boot-checks.ts'
 import { tell } from './events.ts'
 import { snapshotProblems } from './schema.ts'
 import {
@@ -71,6 +72,7 @@ export async function finishBackup(
     : { ...state, status: 'error', deleted_at: now }
   await writeSnapshot(tx, backupId, change)
   await tell(tx, made ? 'created' : 'failed', { ...row, ...change }, now)
+  if (made && expiresAt === null) await planBoot(tx, row, now)
   if (made) await dropBeyond(tx, row.server_id, isUsing, now)
 }
 

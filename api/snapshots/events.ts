@@ -8,18 +8,21 @@ const types = {
     created: 'snapshot.created',
     updated: 'snapshot.updated',
     failed: 'snapshot.updated',
+    unbootable: 'snapshot.updated',
     deleted: 'snapshot.deleted',
   },
   image: {
     created: 'image.created',
     updated: 'image.updated',
     failed: 'image.updated',
+    unbootable: 'image.updated',
     deleted: 'image.deleted',
   },
   backup: {
     created: 'backup.created',
     updated: 'backup.verified',
     failed: 'backup.failed',
+    unbootable: 'backup.boot_failed',
     deleted: 'backup.deleted',
   },
 } as const
@@ -28,7 +31,7 @@ const views = { snapshot: snapshotView, image: imageView, backup: backupView }
 /** Records an event of a snapshot, an image or a backup. */
 export function tell(
   tx: Queries,
-  what: 'created' | 'updated' | 'failed' | 'deleted',
+  what: keyof (typeof types)['backup'],
   row: SnapshotTable,
   at: number,
 ): Promise<void> {

@@ -17,6 +17,7 @@ const events = {
   'backup.created': 'servers:read',
   'backup.verified': 'servers:read',
   'backup.failed': 'servers:read',
+  'backup.boot_failed': 'servers:read',
   'backup.deleted': 'servers:read',
 } as const
 

@@ -62,6 +62,14 @@ const copy = {
     description:
       'How: `hash`, every byte is as it was made; `boot`, its system started as well. Null if `verified_at` is',
   }),
+  boot_checked_at: nullable(timestamp('When it was booted', '2026-11-22T02:10:00.000Z'), {
+    description:
+      "When it was last booted to see if it starts: at night, once a week, each server's newest backup, on a disk that is thrown away and without a network; null: never",
+  }),
+  boot_result: nullable(Type.Enum(['agent', 'console', 'unproven', 'failed'], { examples: ['agent'] }), {
+    description:
+      '`agent`: its guest agent answered; `console`: a login appeared on its serial console; `unproven`: its kernel ran for ten minutes, and nothing shows if the rest did; `failed`: it did not start. Null: it was never booted',
+  }),
   offsite_at: OffsiteAt,
   template_id: nullable(TemplateId, {
     description: 'Template of the copied system; null if its server was created from an image without one',

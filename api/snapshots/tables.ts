@@ -37,6 +37,11 @@ export interface SnapshotTable {
   /** When it is looked at next; null: not before it is available. */
   verify_due_at: number | null
   consistency: 'filesystem' | 'crash' | null
+  /** When a backup is booted next; null: never, as a newer one is. */
+  boot_due_at: number | null
+  /** When it was last booted, and how it started. */
+  boot_checked_at: number | null
+  boot_result: 'agent' | 'console' | 'unproven' | 'failed' | null
   /** The login of the copied system, which a restored server has again. Without a template its id is empty. */
   template_id: string
   /** The login user (null: the template's), and the family of an image's system. */

@@ -39,8 +39,10 @@ export async function recordVerified(
   const row = await lockSnapshot(tx, snapshotId)
   if (row?.status !== 'available') return false
   const isIntact = found.state === 'intact'
+  // The bytes that started once are the same.
+  const verified_by = row.verified_by ?? 'hash'
   const change: Partial<SnapshotTable> = isIntact
-    ? { verified_at: now, verified_by: 'hash', verify_due_at: now + WEEK_MS, updated_at: now }
+    ? { verified_at: now, verified_by, verify_due_at: now + WEEK_MS, updated_at: now }
     : {
         ...{
           status: 'error',

@@ -31,6 +31,8 @@ function copyView(row: SnapshotTable) {
     consistency: row.consistency,
     verified_at: isoTimeOrNull(row.verified_at),
     verified_by: row.verified_by,
+    boot_checked_at: isoTimeOrNull(row.boot_checked_at),
+    boot_result: row.boot_result,
     offsite_at: isoTimeOrNull(row.offsite_at),
     template_id: row.template_id || null,
     zone_slug: row.zone_slug,

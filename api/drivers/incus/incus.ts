@@ -200,6 +200,12 @@ export class IncusDriver extends WithoutDevices implements Driver {
     throw new DriverError('unsupported', 'There are no snapshots here.')
   }
 
+  async trySnapshot(): Promise<never> {
+    throw new DriverError('unsupported', 'There are no snapshots here.')
+  }
+
+  async endTrial(): Promise<void> {}
+
   async listSnapshots(): ReturnType<Driver['listSnapshots']> {
     return new Map()
   }

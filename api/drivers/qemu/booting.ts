@@ -20,11 +20,17 @@ export class BootingMachines {
   /** Lets a machine of this account boot, unless too many are booting. @returns true if it may */
   admit(serverId: string, owner: string): boolean {
     const now = this.#clock.now()
-    for (const [id, { since }] of this.#machines) if (now - since >= BOOT_MS) this.#machines.delete(id)
+    this.#forgetOld()
     const owners = [...this.#machines.values()].map((machine) => machine.owner)
     if (!this.#machines.has(serverId) && !mayBoot(owner, owners, availableParallelism())) return false
     this.begin(serverId, owner, now)
     return true
+  }
+
+  /** True if any machine is booting. */
+  isBusy(): boolean {
+    this.#forgetOld()
+    return this.#machines.size > 0
   }
 
   begin(serverId: string, owner: string, since: number): void {
@@ -33,5 +39,10 @@ export class BootingMachines {
 
   end(serverId: string): void {
     this.#machines.delete(serverId)
+  }
+
+  #forgetOld(): void {
+    const now = this.#clock.now()
+    for (const [id, { since }] of this.#machines) if (now - since >= BOOT_MS) this.#machines.delete(id)
   }
 }

@@ -32,7 +32,7 @@ import { lentName, type Volume, type VolumeShelf } from './volume-shelf.ts'
 export interface Context {
   layout: Layout
   accel: Accel
-  network: NetworkKind
+  network: NetworkKind | 'none'
   /**
    * The network of all guests; null if there can't be one, in which case each machine has a network of the kind
    * above.
@@ -48,6 +48,8 @@ export interface Context {
   ownUsers: boolean
   /** True if QEMU has namespaces of its own. */
   isWalled: boolean
+  /** The size beyond which no file of a QEMU may grow (default: that of the machine's disks). */
+  fileBytes?: number
   /** Called when QEMU reports, or its end shows, that the machine's state changed. */
   changed: (serverId: string) => void
   /** Called when the guest is past its boot loader. */
@@ -209,7 +211,7 @@ async function wallsOf(
       ...(run.sockets === files.run ? [] : [run.sockets]),
     ],
     logs: files.log,
-    fileBytes: fileBytes(record, volumes),
+    fileBytes: context.fileBytes ?? fileBytes(record, volumes),
   }
 }
 

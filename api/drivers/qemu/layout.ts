@@ -90,9 +90,10 @@ export class Layout {
   readonly walls: string
   #shortFolder: string | null = null
 
-  constructor(dataDir: string) {
+  /** @param machines the name of the folder of the machines */
+  constructor(dataDir: string, machines = 'vms') {
     this.dataDir = dataDir
-    this.machines = join(dataDir, 'vms')
+    this.machines = join(dataDir, machines)
     this.trash = join(dataDir, 'trash')
     this.kvmMemory = join(dataDir, 'kvm-failed')
     this.walls = join(dataDir, 'walls')

@@ -88,7 +88,9 @@ export function waysIn({ spec, network }: MachineRecord, address: string): WaysI
 }
 
 /** Returns the value of QEMU's -netdev. */
-export function netdev(kind: NetworkKind, sockets: string, ways: WaysIn): string {
+export function netdev(kind: NetworkKind | 'none', sockets: string, ways: WaysIn): string {
+  // A hub with one port leads nowhere.
+  if (kind === 'none') return 'hubport,id=n0,hubid=0'
   if (kind === 'slirp') {
     const { address, guest, range, resolver } = ways
     const place = `net=${range},host=${guest.gateway},dns=${resolver},dhcpstart=${guest.address}`

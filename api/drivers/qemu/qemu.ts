@@ -139,6 +139,7 @@ export class QemuDriver extends QemuGuests implements Driver {
       kernelRuns: (serverId) => this.#booting.end(serverId),
     }
     this.#snapshots = new Snapshots({
+      booting: this.#booting,
       context: this.#context,
       machine: (serverId) => this.machine(serverId),
       inspect: (serverId) => this.inspect(serverId),
@@ -253,6 +254,10 @@ export class QemuDriver extends QemuGuests implements Driver {
   readonly removeSnapshot = (snapshotId: string) => this.#snapshots.remove(snapshotId)
 
   readonly verifySnapshot = (snapshotId: string) => this.#snapshots.verify(snapshotId)
+
+  readonly trySnapshot: Driver['trySnapshot'] = (...trial) => this.#snapshots.trials.state(...trial)
+
+  readonly endTrial = (snapshotId: string) => this.#snapshots.trials.end(snapshotId)
 
   listSnapshots(snapshotIds?: readonly string[]): ReturnType<Driver['listSnapshots']> {
     return this.#snapshots.list(snapshotIds)

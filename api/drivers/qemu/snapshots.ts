@@ -9,6 +9,7 @@ import {
   type SnapshotState,
   type VerifyState,
 } from '../snapshots.ts'
+import type { BootingMachines } from './booting.ts'
 import { machineOwner } from './host/owner.ts'
 import type { StoredImage } from './images/images.ts'
 import type { Context } from './launch.ts'
@@ -18,6 +19,7 @@ import { ReceivedFiles } from './received-files.ts'
 import { Room } from './room.ts'
 import { ShelfFiles } from './snapshot-files.ts'
 import { type Draft, diskBytes, Shelf } from './snapshot-shelf.ts'
+import { Trials } from './trials.ts'
 
 type Stage = 'copying' | 'packing'
 
@@ -44,6 +46,7 @@ interface Reading {
 
 interface Options {
   context: Context
+  booting: BootingMachines
   machine: (serverId: string) => Machine
   inspect: (serverId: string) => Promise<MachineState>
   /** Free disk space that copies leave to guests, in bytes (default: 5 % of the disk, at most 20 GiB). */
@@ -73,6 +76,7 @@ export class Snapshots {
   readonly #turns = new Semaphore(1)
   /** See Driver.snapshotFiles. */
   readonly files: ShelfFiles
+  readonly trials: Trials
   /** Keeps a snapshot from being removed while a disk is created from it. */
   readonly #uses = new KeyedMutex()
   /** Removed snapshots that disks are based on. */
@@ -85,6 +89,9 @@ export class Snapshots {
     this.#shelf = new Shelf(options.context.layout)
     this.#room = new Room(dataDir, options.reserveBytes)
     this.#files = new ReceivedFiles(options.context, this.#shelf, this.#room)
+    const { context, booting } = options
+    const use: Snapshots['use'] = (id, work) => this.use(id, work)
+    this.trials = new Trials({ context, booting, use, room: this.#room })
     this.files = new ShelfFiles({
       shelf: this.#shelf,
       requireRoom: (bytes) => this.#room.require(bytes),
@@ -94,6 +101,7 @@ export class Snapshots {
 
   /** Removes what an earlier process of the service did not get to remove. */
   async adopt(): Promise<void> {
+    await this.trials.adopt()
     await this.#shelf.tidy()
     for (const id of await this.#shelf.hidden()) await this.#sweep(id)
   }
@@ -213,6 +221,7 @@ export class Snapshots {
   /** Stops the work; QEMU goes on copying, and the next process finds it. */
   async close(): Promise<void> {
     this.#isClosed = true
+    await this.trials.close()
     const work = [...this.#jobs.values(), ...this.#readings.values()]
     for (const { abort } of work) abort.abort(CLOSED)
     await Promise.all([...work.map(({ done }) => done), this.#files.close()])

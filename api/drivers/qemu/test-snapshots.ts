@@ -1,5 +1,6 @@
 import { systemClock } from '../../clock.ts'
 import type { VolumeDriver } from '../volumes.ts'
+import { BootingMachines } from './booting.ts'
 import { Cgroups } from './host/cgroup.ts'
 import type { Context } from './launch.ts'
 import { Layout } from './layout.ts'
@@ -45,7 +46,8 @@ export async function openSnapshots(
     return known
   }
   const inspect = (id: string) => machine(id).inspect()
-  const snapshots = new Snapshots({ context, machine, inspect, reserveBytes })
+  const booting = new BootingMachines(systemClock)
+  const snapshots = new Snapshots({ context, booting, machine, inspect, reserveBytes })
   const close = async () => {
     await snapshots.close()
     await Promise.all([...machines.values()].map((each) => each.close()))

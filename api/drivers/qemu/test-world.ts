@@ -284,7 +284,8 @@ export class QemuWorld {
   }
 }
 
-function processesNaming(path: string): string[] {
+/** The processes that name a file of a folder. */
+export function processesNaming(path: string): string[] {
   return readdirSync('/proc').filter((pid) => {
     if (!/^\d+$/.test(pid)) return false
     try {

@@ -12,6 +12,7 @@ import {
 } from '../driver.ts'
 import { hashPassword } from '../guest/crypt.ts'
 import type { SharedStore } from '../module.ts'
+import type { TrialState } from '../snapshots.ts'
 
 /** The methods of the simulator that tests can let fail. */
 export type Method =
@@ -30,6 +31,8 @@ export type Method =
   | 'importImage'
   | 'removeSnapshot'
   | 'verifySnapshot'
+  | 'trySnapshot'
+  | 'endTrial'
   | 'writeSnapshot'
   | 'listSnapshots'
   | 'inspect'
@@ -71,6 +74,8 @@ export interface Machine {
   copy?: { readyAt: number; consistency: 'filesystem' | 'crash' }
   /** True for a snapshot that rotted on its disk. */
   isDamaged?: boolean
+  /** How a snapshot's system starts in trials (default: it does). */
+  boot?: TrialState
   /** The first part of a received file, and its header or the reason why it has none; gone once it is an image. */
   file?: { first: { bytes: number; sha256: string }; header: DiskHeader | { unusable: string } }
 }

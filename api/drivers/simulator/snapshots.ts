@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '../../clock.ts'
 import { readDiskHeader, requireDiskSize, UnusableDisk } from '../disk-header.ts'
-import { DriverError, type MachineSpec } from '../driver.ts'
+import { DriverError, type MachineSpec, type TrialMachine } from '../driver.ts'
 import {
   type FileSpec,
   type ImportState,
@@ -10,6 +10,7 @@ import {
   type SnapshotFiles,
   type SnapshotSpec,
   type SnapshotState,
+  type TrialState,
   type VerifyState,
 } from '../snapshots.ts'
 import { bytesOf, copied, copyId, fileMachine, known, type Machine } from './machine.ts'
@@ -53,10 +54,12 @@ function noFile(): DriverError {
 }
 
 /** The snapshots of a simulator, each of which is kept as a machine that never runs. */
-export abstract class SimulatedSnapshots extends SimulatedVolumes implements SnapshotDriver {
+export abstract class SimulatedSnapshots extends SimulatedVolumes implements SnapshotDriver<TrialMachine> {
   protected abstract readonly machines: Machines
-  protected abstract readonly options: { clock: Clock; copyMs: number }
+  protected abstract readonly options: { clock: Clock; copyMs: number; bootMs: number }
   readonly #written = new Map<string, Buffer>()
+  /** The snapshot that is being tried, and since when. */
+  #trial: { snapshotId: string; since: number } | null = null
 
   readonly snapshotFiles: SnapshotFiles = {
     list: async (snapshotId) => {
@@ -172,12 +175,45 @@ export abstract class SimulatedSnapshots extends SimulatedVolumes implements Sna
     return { state: 'damaged', message: copy ? 'The snapshot has changed.' : 'The snapshot is missing.' }
   }
 
+  async trySnapshot(snapshotId: string): Promise<TrialState> {
+    this.failIfTold('trySnapshot')
+    await this.machines.refresh()
+    const now = this.options.clock.now()
+    const copy = this.machines.find(copyId(snapshotId))
+    this.requireReady(copy)
+    if (this.#trial?.snapshotId !== snapshotId) {
+      const isBooting = this.machines.entries.some(([, { isOn, readyAt }]) => isOn && readyAt > now)
+      if (this.#trial || isBooting) return { state: 'queued' }
+      this.#trial = { snapshotId, since: now }
+    }
+    if (now - this.#trial.since < this.options.bootMs) return { state: 'booting' }
+    if (copy?.isDamaged) return { state: 'failed', message: 'Its console shows a panic' }
+    return copy?.boot ?? { state: 'booted', sign: 'agent' }
+  }
+
+  async endTrial(snapshotId: string): Promise<void> {
+    this.failIfTold('endTrial')
+    if (this.#trial?.snapshotId === snapshotId) this.#trial = null
+  }
+
+  /** The snapshot that is being tried. */
+  get trial(): string | null {
+    return this.#trial?.snapshotId ?? null
+  }
+
+  /** Decides how a snapshot's system starts in trials. */
+  boots(snapshotId: string, boot: TrialState): Promise<void> {
+    return this.machines.change(copyId(snapshotId), (copy) => ({ ...known(copy), boot }))
+  }
+
   /** Lets a snapshot rot on its disk. */
   damages(snapshotId: string): Promise<void> {
     return this.machines.change(copyId(snapshotId), (copy) => ({ ...known(copy), isDamaged: true }))
   }
 
-  async listSnapshots(snapshotIds?: readonly string[]): ReturnType<SnapshotDriver['listSnapshots']> {
+  async listSnapshots(
+    snapshotIds?: readonly string[],
+  ): ReturnType<SnapshotDriver<TrialMachine>['listSnapshots']> {
     this.failIfTold('listSnapshots')
     await this.machines.refresh(snapshotIds?.map(copyId))
     const wanted = snapshotIds && new Set(snapshotIds.map(copyId))

@@ -11,6 +11,7 @@ import { isUsingSnapshot } from '../queries.ts'
 import { copyDisk } from '../snapshots/snapshots.ts'
 import { checkAction } from '../states.ts'
 import { lockServer, postponeBackup } from '../store.ts'
+import { BootChecks } from './boot-checks.ts'
 import { dueBackups, isBackingUp, poolsToBackUp } from './due.ts'
 import { verifyCopies } from './verify.ts'
 
@@ -29,11 +30,13 @@ interface ScheduleOptions {
   offsite: Offsite
 }
 
-/** Begins the backups that are due, one at a time in each pool, deletes those that expire, and verifies all copies. */
+/** Begins the backups that are due, one at a time in each pool, deletes those that expire, verifies all copies, and boots the newest. */
 export class BackupSchedule {
   readonly #options: ScheduleOptions
   readonly #loop: Loop
   readonly #verifying: Loop
+  readonly #boots: BootChecks
+  readonly #booting: Loop
 
   constructor(options: ScheduleOptions) {
     this.#options = options
@@ -51,20 +54,34 @@ export class BackupSchedule {
       pauseMs: () => VERIFY_EVERY_MS,
       isOurs: () => options.peers.holds('reconciler'),
     })
+    this.#boots = new BootChecks(options)
+    this.#booting = new Loop({
+      ...options,
+      turn: () => this.bootNewest(),
+      failure: 'backups could not be booted; trying again',
+      pauseMs: () => VERIFY_EVERY_MS,
+      isOurs: () => options.peers.holds('reconciler'),
+    })
   }
 
   start(): void {
     this.#loop.start()
     this.#verifying.start()
+    this.#booting.start()
   }
 
   async stop(): Promise<void> {
-    await Promise.all([this.#loop.stop(), this.#verifying.stop()])
+    await Promise.all([this.#loop.stop(), this.#verifying.stop(), this.#booting.stop()])
   }
 
   /** Compares copies that are due with what was noted when they were made. */
   verify(): Promise<void> {
     return verifyCopies(this.#options)
+  }
+
+  /** Boots newest backups that are due, at night, to see if they start. */
+  bootNewest(): Promise<void> {
+    return this.#boots.look()
   }
 
   async look(): Promise<void> {

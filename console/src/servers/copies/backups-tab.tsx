@@ -120,6 +120,15 @@ function BackupTable({ server, items }: { server: ServerDetails; items: readonly
         idOf={({ backup_id }) => backup_id}
         columns={[
           {
+            title: t.starts,
+            cell: ({ boot_result, boot_checked_at }) =>
+              boot_result === null ? (
+                UNKNOWN
+              ) : (
+                <span title={boot_checked_at ?? undefined}>{t.boots[boot_result]}</span>
+              ),
+          },
+          {
             title: t.expires,
             cell: ({ expires_at }) => (expires_at === null ? UNKNOWN : <Time at={expires_at} />),
           },
