@@ -4928,6 +4928,24 @@ export interface Routes {
     }
     reply: OperatedOperation
   }
+  /** Boot a server of any account into a rescue system */
+  'POST /operator/servers/{server_id}/rescue': {
+    path: {
+      /** Id of the server, a UUID */
+      server_id: string
+    }
+    body?: RescueRequest | undefined
+    reply: OperatedOperation
+  }
+  /** Boot a server of any account from its own disk again */
+  'POST /operator/servers/{server_id}/unrescue': {
+    path: {
+      /** Id of the server, a UUID */
+      server_id: string
+    }
+    body?: UnrescueRequest | undefined
+    reply: OperatedOperation
+  }
   /** List the payments of all accounts */
   'GET /operator/payments': {
     query?: {
