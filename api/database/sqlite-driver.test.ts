@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
+import { constants, DatabaseSync } from 'node:sqlite'
 import { setImmediate as untilTurnEnds } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -196,4 +196,23 @@ describe('while another program writes', () => {
     expect([written.status, closed.status]).toEqual(['rejected', 'fulfilled'])
     other.exec('ROLLBACK')
   })
+})
+
+test('a statement with parameters on a table with a partial index is planned once', async () => {
+  const { db, other } = await open()
+  const { sql: text } = db.selectFrom('operations').select('type').where('lease_until', '>', 0).compile()
+  let calls = 0
+  other.setAuthorizer(() => {
+    calls += 1
+    return constants.SQLITE_OK
+  })
+  const isPlannedInEachRun = (statement: string) => {
+    const known = other.prepare(statement)
+    known.all(1)
+    const before = calls
+    known.all(2)
+    return calls > before
+  }
+  expect(isPlannedInEachRun(text)).toBe(false)
+  expect(isPlannedInEachRun(text.replace('+?', '?'))).toBe(true)
 })

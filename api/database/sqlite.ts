@@ -66,6 +66,14 @@ const LOCKS: readonly SelectModifierNode['modifier'][] = ['ForUpdate', 'ForNoKey
 
 /** SQLite has one writer at a time and no syntax for row locks, whose guarantees hold anyway within a transaction. */
 class SqliteCompiler extends SqliteQueryCompiler {
+  /**
+   * SQLite compares a bare parameter with the condition of each partial index, and for that plans the statement anew
+   * in each run, which takes up to ten times as long as the run.
+   */
+  protected override getCurrentParameterPlaceholder(): string {
+    return '+?'
+  }
+
   protected override visitSelectModifier(node: SelectModifierNode): void {
     if (!LOCKS.includes(node.modifier)) super.visitSelectModifier(node)
   }

@@ -12,6 +12,9 @@ const options = { allErrors: true, strict: false, verbose: true, validateSchema:
 const forBodies = formats.default(new Ajv2020({ ...options, useDefaults: true }))
 const forText = formats.default(new Ajv2020({ ...options, useDefaults: true, coerceTypes: 'array' }))
 
+/** Maps the text of each schema to what was compiled from it. */
+const compiledBy = new Map([forBodies, forText].map((ajv) => [ajv, new Map<string, ValidateFunction>()]))
+
 // Ajv's implementation compares each item with every other one.
 for (const ajv of [forBodies, forText])
   ajv.removeKeyword('uniqueItems').addKeyword({
@@ -32,7 +35,7 @@ export function compileCheck(place: Place, schema: TSchema): Check {
   let compiled: ValidateFunction | null = null
   return (value) => {
     // Compiled on first use: compiling the checks of every route would take most of the time of a start.
-    compiled ??= (place === 'body' ? forBodies : forText).compile(closed(schema))
+    compiled ??= compiledOnce(place === 'body' ? forBodies : forText, closed(schema))
     const validate = compiled
     if (validate(value)) return unstorable(place, value)
     // anyOf reports each branch and itself: the first error for a pointer is the most useful one.
@@ -46,6 +49,16 @@ export function compileCheck(place: Place, schema: TSchema): Check {
     }
     return [...issues.values()]
   }
+}
+
+/** Routes, and applications in one process, share what is compiled from equal schemas. */
+function compiledOnce(ajv: Ajv2020, schema: TSchema): ValidateFunction {
+  const text = JSON.stringify(schema)
+  const known = compiledBy.get(ajv)?.get(text)
+  if (known) return known
+  const validate = ajv.compile(schema)
+  compiledBy.get(ajv)?.set(text, validate)
+  return validate
 }
 
 /** Strings that no database keeps as they are: with NUL characters or halves of surrogate pairs. */
