@@ -1,5 +1,6 @@
 import type { Account, Payment } from '@berth/sdk'
 import { Command } from 'commander'
+import { documentCommand, documentsCommand } from './document.ts'
 import { addLimitOption, type LimitOptions, upTo } from './flags.ts'
 import type { Columns } from './output.ts'
 import { action, listCommand, type Session } from './session.ts'
@@ -61,7 +62,7 @@ const payments: Columns<Payment> = {
 
 export function accountCommand(): Command {
   return new Command('account')
-    .description('top up the account')
+    .description('top up the account, and view its payments and documents')
     .addCommand(topUpCommand())
     .addCommand(
       addLimitOption(
@@ -81,6 +82,8 @@ export function accountCommand(): Command {
         .argument('<id>', 'id of the payment')
         .action(action(async ({ berth, show }, id: string) => show(await berth.payments.get(id), payments))),
     )
+    .addCommand(documentsCommand())
+    .addCommand(documentCommand())
 }
 
 function topUpCommand(): Command {

@@ -3,6 +3,7 @@ import { addresses } from './addresses.ts'
 import { backups } from './backups.ts'
 import { capacity, limits, presets, quote, templates, zones } from './catalogue.ts'
 import { deviceLogins } from './devices.ts'
+import { documents } from './documents.ts'
 import { events } from './events.ts'
 import { firewalls } from './firewalls.ts'
 import { images } from './images.ts'
@@ -55,6 +56,7 @@ export class Berth {
   readonly transactions: ReturnType<typeof transactions>
   readonly usage: ReturnType<typeof usage>
   readonly payments: ReturnType<typeof payments>
+  readonly documents: ReturnType<typeof documents>
   readonly zones: ReturnType<typeof zones>
   readonly templates: ReturnType<typeof templates>
   readonly presets: ReturnType<typeof presets>
@@ -95,6 +97,7 @@ export class Berth {
     this.transactions = transactions(call)
     this.usage = usage(call)
     this.payments = payments(settings, call)
+    this.documents = documents(this.request)
     this.zones = zones(call)
     this.templates = templates(call)
     this.presets = presets(call)

@@ -557,6 +557,163 @@ export interface DeviceTokenRequest {
   device_code: string
 }
 
+export interface Document {
+  /** Id of the document */
+  document_id: string
+  /** `invoice`: the charges of the month, with its payments and balances; `statement`: a month without charges. More will be added; show an unknown type by its name. */
+  type: 'invoice' | 'statement'
+  /** Number of the document; the numbers of a seller have no gaps */
+  number: string
+  /** Calendar month (UTC) of the document */
+  period: string
+  /** Currency of all amounts (ISO 4217) */
+  currency: 'RUB'
+  /** VAT in the total, in rubles with two decimals */
+  vat_rub: string
+  /** Charges of the month, with VAT, in rubles with two decimals */
+  total_rub: string
+  /** Balance before the entries of the document, in rubles with two decimals */
+  opening_balance_rub: string
+  /** Balance after the entries of the document, in rubles with two decimals */
+  closing_balance_rub: string
+  /** When it was issued */
+  issued_at: string
+  /** SHA-256 of the stored content, as printed on the PDF: it never changes */
+  sha256: string
+}
+
+export interface DocumentCustomer {
+  /** Id of the account */
+  account_id: string
+  /** Name of the account */
+  name: string
+  /** Contact address of the account */
+  email: string
+}
+
+export interface DocumentDetails {
+  /** Id of the document */
+  document_id: string
+  /** `invoice`: the charges of the month, with its payments and balances; `statement`: a month without charges. More will be added; show an unknown type by its name. */
+  type: 'invoice' | 'statement'
+  /** Number of the document; the numbers of a seller have no gaps */
+  number: string
+  /** Calendar month (UTC) of the document */
+  period: string
+  /** Currency of all amounts (ISO 4217) */
+  currency: 'RUB'
+  /** VAT in the total, in rubles with two decimals */
+  vat_rub: string
+  /** Charges of the month, with VAT, in rubles with two decimals */
+  total_rub: string
+  /** Balance before the entries of the document, in rubles with two decimals */
+  opening_balance_rub: string
+  /** Balance after the entries of the document, in rubles with two decimals */
+  closing_balance_rub: string
+  /** When it was issued */
+  issued_at: string
+  /** Language of the PDF */
+  language: 'en' | 'ru'
+  seller: DocumentSeller
+  customer: DocumentCustomer
+  /** Value-added tax; null if the seller charges none */
+  vat: DocumentVat | null
+  /** Charges of the month, without VAT, in rubles with two decimals */
+  net_rub: string
+  /** Sum of the charges as they were booked, in rubles with two decimals */
+  charges_rub: string
+  /** Charges by project */
+  projects: Array<DocumentProject>
+  /** The first 1000 payments, refunds and corrections, oldest first */
+  entries: Array<DocumentEntry>
+  /** The other entries, by type */
+  more_entries: Array<DocumentMoreEntries>
+  /** SHA-256 of the stored content, as printed on the PDF: it never changes */
+  sha256: string
+}
+
+export interface DocumentEntry {
+  /** Why the balance changed */
+  type: 'payment' | 'refund' | 'correction'
+  /** Text of the entry */
+  description: string
+  /** Change of the balance, in rubles with two decimals */
+  amount_rub: string
+  /** When it was booked */
+  created_at: string
+}
+
+export interface DocumentItem {
+  /** Type of the item that was charged for: a server, a public address, a snapshot or an image. More types will be added; show an unknown type by its name. */
+  item_type: 'server' | 'address' | 'snapshot' | 'volume' | 'image' | 'backup'
+  /** Id of the item: a `server_id`, an `address_id`, a `snapshot_id` or an `image_id`, by `item_type`. The item may be deleted by now. */
+  item_id: string
+  /** Name of the item when the document was issued */
+  name: string
+  /** Hours that were billed, to four decimals */
+  hours: number
+  /** Sum of its charges, including those for traffic, in rubles with two decimals */
+  amount_rub: string
+  /** Sum of its charges for traffic, in rubles with two decimals */
+  traffic_amount_rub: string
+}
+
+export interface DocumentList {
+  /** The items of this page */
+  items: Array<Document>
+  /** Number of all matching items, not only those on this page */
+  total: number
+}
+
+export interface DocumentMoreEntries {
+  /** Why the balance changed */
+  type: 'payment' | 'refund' | 'correction'
+  /** Number of entries */
+  entries: number
+  /** Sum of their amounts, in rubles with two decimals */
+  amount_rub: string
+}
+
+export interface DocumentMoreItems {
+  /** Type of the item that was charged for: a server, a public address, a snapshot or an image. More types will be added; show an unknown type by its name. */
+  item_type: 'server' | 'address' | 'snapshot' | 'volume' | 'image' | 'backup'
+  /** Number of items */
+  items: number
+  /** Hours that were billed, to four decimals */
+  hours: number
+  /** Sum of their charges, in rubles with two decimals */
+  amount_rub: string
+}
+
+export interface DocumentProject {
+  /** Id of the project; null if the items had none */
+  project_id: string | null
+  /** Name of the project when the document was issued; null if it was deleted */
+  name: string | null
+  /** Sum of its lines, in rubles with two decimals */
+  amount_rub: string
+  /** Its items by name; a document has lines for the 1000 items that cost the most */
+  items: Array<DocumentItem>
+  /** The other items, by type */
+  more_items: Array<DocumentMoreItems>
+}
+
+export interface DocumentSeller {
+  /** Name of the legal entity */
+  name: string
+  /** Its address */
+  address: string
+  /** Its tax id */
+  tax_id: string
+}
+
+export interface DocumentVat {
+  /** Rate in percent */
+  percent: string
+  /** Whether prices include it; otherwise it was added and debited when the document was issued */
+  is_included: boolean
+}
+
 export interface EmailChangeRequest {
   /** E-mail address; capital letters make no difference */
   email: string
@@ -1675,7 +1832,7 @@ export interface PlainProblem {
   /** Id of the request; quote it when you report a problem to the operator */
   request_id: string
   /** Stable code for programs */
-  code: 'access_denied' | 'account_exists' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'authorization_pending' | 'backend_unavailable' | 'backup_not_found' | 'backup_not_ready' | 'bad_request' | 'delete_protected' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'image_in_use' | 'image_not_found' | 'image_not_uploading' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'payment_not_found' | 'payment_refused' | 'payments_off' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'refund_too_large' | 'rescue_conflict' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'snapshot_in_use' | 'snapshot_not_found' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'too_many_open_payments' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'volume_detached' | 'volume_in_use' | 'volume_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password'
+  code: 'access_denied' | 'account_exists' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'authorization_pending' | 'backend_unavailable' | 'backup_not_found' | 'backup_not_ready' | 'bad_request' | 'delete_protected' | 'document_not_found' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'image_in_use' | 'image_not_found' | 'image_not_uploading' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'payment_not_found' | 'payment_refused' | 'payments_off' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'refund_too_large' | 'rescue_conflict' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'snapshot_in_use' | 'snapshot_not_found' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'too_many_open_payments' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'volume_detached' | 'volume_in_use' | 'volume_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password'
 }
 
 export interface PortPublish {
@@ -1726,7 +1883,7 @@ export interface Problem {
   /** Id of the request; quote it when you report a problem to the operator */
   request_id: string
   /** Stable code for programs */
-  code: 'access_denied' | 'account_exists' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'authorization_pending' | 'backend_unavailable' | 'backup_not_found' | 'backup_not_ready' | 'bad_request' | 'delete_protected' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'image_in_use' | 'image_not_found' | 'image_not_uploading' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'payment_not_found' | 'payment_refused' | 'payments_off' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'refund_too_large' | 'rescue_conflict' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'snapshot_in_use' | 'snapshot_not_found' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'too_many_open_payments' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'volume_detached' | 'volume_in_use' | 'volume_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password' | 'insufficient_scope' | 'validation_failed' | 'slow_down' | 'quota_exceeded' | 'ssh_key_exists' | 'server_state_conflict' | 'operation_in_progress' | 'insufficient_balance' | 'capacity_unavailable' | 'not_supported' | 'address_unavailable' | 'upload_offset'
+  code: 'access_denied' | 'account_exists' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'authorization_pending' | 'backend_unavailable' | 'backup_not_found' | 'backup_not_ready' | 'bad_request' | 'delete_protected' | 'document_not_found' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'image_in_use' | 'image_not_found' | 'image_not_uploading' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'payment_not_found' | 'payment_refused' | 'payments_off' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'refund_too_large' | 'rescue_conflict' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'snapshot_in_use' | 'snapshot_not_found' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'too_many_open_payments' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'volume_detached' | 'volume_in_use' | 'volume_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password' | 'insufficient_scope' | 'validation_failed' | 'slow_down' | 'quota_exceeded' | 'ssh_key_exists' | 'server_state_conflict' | 'operation_in_progress' | 'insufficient_balance' | 'capacity_unavailable' | 'not_supported' | 'address_unavailable' | 'upload_offset'
   /** The scope that is needed */
   required_scope?: string | undefined
   /** Scopes that are accepted; one of them is enough */
@@ -3882,6 +4039,40 @@ export interface Routes {
     } | undefined
     reply: string
   }
+  /** List invoices and statements */
+  'GET /account/documents': {
+    query?: {
+      /** Number of items per page; a number above the maximum is refused with 422 */
+      limit?: number | undefined
+      /** Number of items to skip, for pages other than the first; the `Link` header has the address of each page */
+      offset?: number | undefined
+    } | undefined
+    reply: DocumentList
+  }
+  /** Get an invoice or statement */
+  'GET /account/documents/{document_id}': {
+    path: {
+      /** Id of the document, a UUID */
+      document_id: string
+    }
+    reply: DocumentDetails
+  }
+  /** Get an invoice or statement as PDF */
+  'GET /account/documents/{document_id}/content.pdf': {
+    path: {
+      /** Id of the document, a UUID */
+      document_id: string
+    }
+    reply: Blob
+  }
+  /** Get an invoice or statement as CSV */
+  'GET /account/documents/{document_id}/content.csv': {
+    path: {
+      /** Id of the document, a UUID */
+      document_id: string
+    }
+    reply: string
+  }
   /** List the payment providers */
   'GET /account/payment_providers': {
     reply: PaymentProviderList
@@ -4977,6 +5168,20 @@ export interface Routes {
     body: RefundCreate
     reply: OperatedPayment
   }
+  /** List the invoices and statements of an account */
+  'GET /operator/accounts/{account_id}/documents': {
+    path: {
+      /** Id of the account, a UUID */
+      account_id: string
+    }
+    query?: {
+      /** Number of items per page; a number above the maximum is refused with 422 */
+      limit?: number | undefined
+      /** Number of items to skip, for pages other than the first; the `Link` header has the address of each page */
+      offset?: number | undefined
+    } | undefined
+    reply: DocumentList
+  }
   /** List the capacity of each zone, and how much of it is sold */
   'GET /operator/capacity': {
     reply: Array<ZoneRoom>
@@ -5024,6 +5229,7 @@ export type ErrorCode =
   | 'bad_request'
   | 'capacity_unavailable'
   | 'delete_protected'
+  | 'document_not_found'
   | 'email_unverified'
   | 'expired_token'
   | 'firewall_in_use'

@@ -62,6 +62,12 @@ export const operator = (call: Call) => ({
   /** One page of all accounts. */
   accounts: (query: Query<'GET /operator/accounts'> = {}, options?: CallOptions) =>
     call('GET /operator/accounts', { query }, options),
+  /** One page of the invoices and statements of an account. */
+  documents: (
+    account_id: string,
+    query: Query<'GET /operator/accounts/{account_id}/documents'> = {},
+    options?: CallOptions,
+  ) => call('GET /operator/accounts/{account_id}/documents', { path: { account_id }, query }, options),
   /** Opens an account, once for each `external_id`. */
   createAccount: (body: AccountCreate, options?: CallOptions) =>
     call('POST /operator/accounts', { body }, options),

@@ -167,6 +167,7 @@ async function read(reply: Response): Promise<unknown> {
   const type = reply.headers.get('content-type') ?? ''
   if (type.startsWith('application/json')) return jsonOf(reply, 'with invalid JSON')
   if (type.startsWith('text/csv')) return reply.text()
+  if (type.startsWith('application/pdf')) return reply.blob()
   throw unexpected(reply, `with ${type || 'nothing'}, not JSON`)
 }
 

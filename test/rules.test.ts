@@ -449,7 +449,9 @@ const importedBy = (folder: string) => {
   const named = sources
     .filter(({ file }) => isInside(file))
     .flatMap(({ imports }) => imports.map(({ from }) => from))
-  // A font is loaded by a style.
+  // A font is loaded by a style, or as a file.
+  const fonts = sources.filter(({ file }) => isInside(file))
+  named.push(...fonts.flatMap(({ text }) => text.match(/(?<=\bresolve\(')[^'.][^']*\.ttf/g) ?? []))
   const styles = files.filter((file) => file.endsWith('.css') && isInside(file))
   for (const file of styles)
     named.push(...[...read(file).matchAll(/url\("(?!data:)([^"]+)"\)/g)].flatMap(([, from]) => from ?? []))

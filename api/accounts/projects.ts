@@ -25,6 +25,12 @@ export function findProject(db: Queries, accountId: string, projectId: string) {
     .executeTakeFirst()
 }
 
+/** The names of an account's projects, by id. */
+export async function projectNames(db: Queries, accountId: string): Promise<Map<string, string>> {
+  const own = db.selectFrom('projects').select(['project_id', 'name']).where('account_id', '=', accountId)
+  return new Map((await own.execute()).map(({ project_id, name }) => [project_id, name]))
+}
+
 /** @throws ApiError quota_exceeded */
 export async function createProject(
   db: Database,

@@ -1,6 +1,7 @@
 import { feature } from '../feature.ts'
+import { documentRoutes } from './documents/routes.ts'
 import { forgetRates } from './rates.ts'
-import { billingRoutes } from './routes.ts'
+import { type BillingRoutesOptions, billingRoutes } from './routes.ts'
 
 const events = {
   'balance.low': 'account:read',
@@ -13,7 +14,7 @@ declare module '../events/types.ts' {
 }
 
 export const billing = feature({
-  routes: billingRoutes,
+  routes: (parts: BillingRoutesOptions) => [...billingRoutes(parts), ...documentRoutes(parts)],
   events,
   // The month to date needs the rates of this month; older ones are for people who look into a bill.
   cleaning: () => ({ old: { endedRates: { days: 62, delete: forgetRates } } }),

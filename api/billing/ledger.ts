@@ -97,8 +97,12 @@ export async function charge(tx: Queries, charges: readonly Entry[], now: number
 }
 
 /** Returns the ends of these ledgers, locked until this transaction ends. Missing rows are created. */
-async function lockLedgers(tx: Queries, accountIds: readonly string[]): Promise<Map<string, LedgerTable>> {
-  const empty = { sequence: null, balance: 0, paid: 0, low_since: null, depleted_since: null }
+export async function lockLedgers(
+  tx: Queries,
+  accountIds: readonly string[],
+): Promise<Map<string, LedgerTable>> {
+  const documents = { documented_until: 0, document_due_at: 0 }
+  const empty = { sequence: null, balance: 0, paid: 0, low_since: null, depleted_since: null, ...documents }
   // Rows are locked in one order, so that no two writers wait for each other.
   const rows = [...accountIds].sort().map((account_id) => ({ account_id, ...empty }))
   const ledgers = await tx
@@ -210,6 +214,15 @@ async function takeReference(
   throw other ? new ReferenceTaken(other, entry) : new Error('a reference without its entry')
 }
 
+/** Notes which months an account's documents cover, and when the next one is due. */
+export async function noteDocuments(
+  db: Queries,
+  accountId: string,
+  note: Partial<Pick<LedgerTable, 'documented_until' | 'document_due_at'>>,
+): Promise<void> {
+  await db.updateTable('ledgers').set(note).where('account_id', '=', accountId).execute()
+}
+
 /** The ledgers of many accounts, by account; accounts without entries are absent. */
 export async function ledgersOf(
   db: Queries,
@@ -299,7 +312,8 @@ export async function listTransactions(db: Queries, lent: NamedItems, accountId:
   return { items, total: ledger?.sequence ?? 0 }
 }
 
-async function namesOf(db: Queries, items: NamedItems, itemIds: readonly string[]) {
+/** The names of items, by their ids; items that are unknown are absent. */
+export async function namesOf(db: Queries, items: NamedItems, itemIds: readonly string[]) {
   if (itemIds.length === 0) return new Map<string, string>()
   const named = db.selectFrom(items(db).as('items')).select(['item_id', 'name'])
   const rows = await named.where('item_id', 'in', itemIds).execute()

@@ -16,7 +16,7 @@ import { transactionView, usageCsv, usageView } from './view.ts'
 
 const tag = 'Account'
 
-interface BillingRoutesOptions {
+export interface BillingRoutesOptions {
   db: Database
   catalog: Pick<Catalog, 'operator'>
   clock: Clock

@@ -22,9 +22,10 @@ const ITEM_TYPE =
 const ITEM_ID =
   'Id of the item: a `server_id`, an `address_id`, a `snapshot_id` or an `image_id`, by `item_type`. The item may be deleted by now.'
 const ITEM_NAME = 'Most recent name of the server, snapshot or image, or the public address itself'
+export const Hours = Type.Number({ description: 'Hours that were billed, to four decimals', examples: [720] })
 const NO_CHARGE = 'null if the transaction is not a charge'
-const ItemType = Type.Enum([...itemTypes], { description: ITEM_TYPE, examples: ['server'] })
-const ItemId = uuid('01a1fb45-1ac2-75b7-a056-9ee82769d403', ITEM_ID)
+export const ItemType = Type.Enum([...itemTypes], { description: ITEM_TYPE, examples: ['server'] })
+export const ItemId = uuid('01a1fb45-1ac2-75b7-a056-9ee82769d403', ITEM_ID)
 const ItemName = Type.String({ description: ITEM_NAME, examples: ['web-1'] })
 const ServerId = uuid('01a1fb45-1ac2-75b7-a056-9ee82769d403', 'Id of the server, which may be deleted by now')
 const ItemServerId = nullable(ServerId, {
@@ -96,7 +97,7 @@ export const Transaction = Type.Object(
 )
 export type Transaction = Static<typeof Transaction>
 
-const Month = Type.String({
+export const Month = Type.String({
   examples: ['2026-11'],
   pattern: String.raw`^20\d\d-(0[1-9]|1[0-2])$`,
   description: 'A calendar month in UTC, such as 2026-11',
@@ -127,7 +128,7 @@ export const Usage = Type.Object(
             '01a1fb44-5997-73df-a23c-ea72e7720849',
             'The project that the item was in when it was charged',
           ),
-          hours: Type.Number({ description: 'Hours that were billed, to four decimals', examples: [720] }),
+          hours: Hours,
           amount: money('Sum of its charges, including those for traffic', '295.92'),
           traffic_amount: money('Sum of its charges for traffic', '0.00'),
         },

@@ -59,6 +59,9 @@ export interface LedgerTable {
   /** The times since which the balance has been low (lasts less than the warning time), and used up. */
   low_since: number | null
   depleted_since: number | null
+  /** The end of the last month that its documents cover (0: none yet), and the time at which the next one is due. */
+  documented_until: number
+  document_due_at: number
 }
 
 /** The price of an item over a period. */

@@ -87,11 +87,12 @@ export function usageCsv(rows: readonly UsageRow[], at: number): string {
   return [header, ...lines, ''].join('\r\n')
 }
 
-function monthName(at: number): string {
+/** The month that a moment falls in, such as 2026-11. */
+export function monthName(at: number): string {
   return isoTime(at).slice(0, 7)
 }
 
 /** Seconds as hours with four decimals: the printer of money serves, as it has four decimals too. */
-function hoursOf(seconds: number): string {
+export function hoursOf(seconds: number): string {
   return formatMoney(divideHalfUp(seconds * 10_000, 3600), 4)
 }

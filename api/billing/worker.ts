@@ -21,6 +21,8 @@ interface BillingWorkerOptions {
   suspendAndResume: () => Promise<void>
   /** Mails the people of accounts before and when this happens. */
   warn: () => Promise<void>
+  /** Issues documents of months that have ended. */
+  issueDocuments: () => Promise<unknown>
 }
 
 /** Charges items, changes prices, and suspends and resumes servers, as long as the service runs. */
@@ -51,7 +53,7 @@ export class BillingWorker {
 
   /** Runs one round. Prices come first, so that no hour is charged at a price that has ended. */
   async look(): Promise<void> {
-    const { db, clock, log, items, reprice, suspendAndResume, warn } = this.#options
+    const { db, clock, log, items, reprice, suspendAndResume, warn, issueDocuments } = this.#options
     const now = clock.now()
     const onFault: MeteringOptions['onFault'] = (item, err) =>
       item
@@ -61,6 +63,7 @@ export class BillingWorker {
     await this.#attempt('items could not be charged', () => chargeDue({ db, items, onFault }, now))
     await this.#attempt('servers could not be suspended or resumed', suspendAndResume)
     await this.#attempt('people could not be warned', warn)
+    await this.#attempt('documents could not be issued', issueDocuments)
   }
 
   /** Runs one part of a round. A part that fails must not prevent the others. */

@@ -31,10 +31,37 @@ const Page = Type.String({
   pattern: String.raw`^https://[^\s"'<>\\]+$`,
   errorMessage: 'must be the address of a page, such as https://example.com/pay.',
 })
-const Text = Type.String({
-  minLength: 1,
-  maxLength: 64,
-  pattern: String.raw`^[^\u0000-\u001f\u007f-\u009f<>]+$`,
+const textUpTo = (maxLength: number) =>
+  Type.String({ minLength: 1, maxLength, pattern: String.raw`^[^\u0000-\u001f\u007f-\u009f<>]+$` })
+const Text = textUpTo(64)
+const Line = textUpTo(200)
+
+const Seller = Type.Object({
+  name: Line,
+  address: Line,
+  tax_id: Text,
+  first_month: Type.String({
+    pattern: String.raw`^20\d\d-(0[1-9]|1[0-2])$`,
+    errorMessage: 'must be a month such as 2027-01.',
+  }),
+  // Precedes the number of each document (default: nothing).
+  number_prefix: Type.Optional(
+    Type.String({
+      pattern: '^[A-Za-z0-9/-]{1,16}$',
+      errorMessage: 'must be at most 16 letters, digits, dashes and slashes.',
+    }),
+  ),
+  // Without it, documents say that no VAT is charged.
+  vat: Type.Optional(
+    Type.Object({
+      percent: Type.String({
+        pattern: String.raw`^\d{1,2}(\.\d{1,2})?$`,
+        errorMessage: 'must be a rate such as "20" or "5.5", in quotes.',
+      }),
+      // False if it is added to the prices, and debited with each document.
+      is_included: Type.Boolean(),
+    }),
+  ),
 })
 
 /** The catalogue file. Drivers add fields of their own to zones and templates. */
@@ -77,6 +104,8 @@ export const CatalogFile = Type.Object({
       logo_url: Type.Optional(Page),
       // People accept these terms when they sign up.
       terms: Type.Optional(Type.Object({ url: Page, version: Text })),
+      // The legal entity that issues documents (default: none are issued).
+      seller: Type.Optional(Seller),
     }),
   ),
   // The network is that of every custom plan.

@@ -8,9 +8,9 @@ import { imageFields, imageFormats, moduleOf, modules } from '../drivers/modules
 import { cut } from '../http/contract/problem.ts'
 import { compileCheck } from '../http/contract/validation.ts'
 import { messageOf } from '../message-of.ts'
-import { parseMoney } from '../money.ts'
+import { parseMoney, UNITS_PER_KOPECK } from '../money.ts'
 import { CatalogFile } from './file-schema.ts'
-import type { Operator } from './operator.ts'
+import type { Operator, Seller } from './operator.ts'
 import { poolFaults } from './pools.ts'
 import { type PriceEntry, priceFaults } from './prices.ts'
 
@@ -19,6 +19,7 @@ const NAMESPACE = '6f0f6d1e-7a55-4a0b-9d0c-5b1c8a3f2e10'
 
 export type Zone = CatalogFile['zones'][number]
 export type Limits = CatalogFile['limits']
+type SellerEntry = NonNullable<NonNullable<CatalogFile['operator']>['seller']>
 
 export interface Preset {
   presetId: string
@@ -251,7 +252,18 @@ function toCatalog(file: CatalogFile, folder: string): Catalog {
       paymentUrl: file.operator?.payment_url ?? null,
       logoUrl: file.operator?.logo_url ?? null,
       terms: file.operator?.terms ?? null,
+      seller: file.operator?.seller ? sellerOf(file.operator.seller) : null,
     },
+  }
+}
+
+function sellerOf({ name, address, tax_id, ...seller }: SellerEntry): Seller {
+  const { first_month, number_prefix = '', vat } = seller
+  return {
+    ...{ name, address, taxId: tax_id, numberPrefix: number_prefix },
+    firstMonth: Date.parse(`${first_month}-01`),
+    // A percent has 100 hundredths, as a ruble has 100 kopecks.
+    vat: vat ? { rate: parseMoney(vat.percent) / UNITS_PER_KOPECK, isIncluded: vat.is_included } : null,
   }
 }
 

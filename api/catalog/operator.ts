@@ -8,6 +8,26 @@ export interface Operator {
   logoUrl: string | null
   /** The terms that people accept when they sign up. */
   terms: { url: string; version: string } | null
+  /** The legal entity that issues documents; null: none are issued. */
+  seller: Seller | null
+}
+
+export interface Seller {
+  name: string
+  address: string
+  /** Documents are numbered for each tax id. */
+  taxId: string
+  /** The start of the first month that has documents. */
+  firstMonth: number
+  numberPrefix: string
+  vat: Vat | null
+}
+
+export interface Vat {
+  /** Hundredths of a percent. */
+  rate: number
+  /** True if the prices of the catalogue include it. */
+  isIncluded: boolean
 }
 
 /** The part of the catalogue in force that names the hoster. */

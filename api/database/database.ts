@@ -65,6 +65,7 @@ import * as screens from './migrations/0054-screens.ts'
 import * as offsite from './migrations/0055-offsite.ts'
 import * as hcloudExcess from './migrations/0056-hcloud-excess.ts'
 import * as bootChecks from './migrations/0057-boot-checks.ts'
+import * as documents from './migrations/0058-documents.ts'
 import { PostgresConnection, Unchanged, Unreachable } from './postgres-connection.ts'
 import type { Schema } from './schema.ts'
 
@@ -134,6 +135,7 @@ export const migrations: Record<string, Migration> = {
   '0055-offsite': offsite,
   '0056-hcloud-excess': hcloudExcess,
   '0057-boot-checks': bootChecks,
+  '0058-documents': documents,
 }
 
 /**

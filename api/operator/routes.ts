@@ -8,6 +8,7 @@ import type { OperationSchemas } from '../operations/schema.ts'
 import { operationView } from '../operations/view.ts'
 import type { Offsite } from '../snapshots/offsite.ts'
 import { type OperatorAccountOptions, operatorAccountRoutes } from './account-routes.ts'
+import { operatorDocumentsRoute } from './document-routes.ts'
 import { imagesByPool, roomByZone } from './hosts.ts'
 import { offsiteRoute } from './offsite.ts'
 import { type OperatorPaymentOptions, operatorPaymentRoutes } from './payment-routes.ts'
@@ -32,6 +33,7 @@ export function operatorRoutes(options: OperatorOptions): Route[] {
     ...operatorAccountRoutes(options),
     ...operatorServerRoutes(options),
     ...operatorPaymentRoutes(options),
+    operatorDocumentsRoute(options),
     ...hostRoutes(options),
     offsiteRoute(options),
     operationsRoute(options),

@@ -1,9 +1,14 @@
+import { findAccount } from '../accounts/accounts.ts'
+import { projectNames } from '../accounts/projects.ts'
+import { type Issuing, issueDue } from '../billing/documents/issuing.ts'
 import { BillingWorker } from '../billing/worker.ts'
+import type { Queries } from '../database/database.ts'
 import type { Engine } from '../operations/engine.ts'
 import type { PaymentProvider } from '../payments/provider.ts'
 import { Stripe } from '../payments/stripe.ts'
 import { PaymentWorker } from '../payments/worker.ts'
 import { YooKassa } from '../payments/yookassa.ts'
+import { readersOf } from '../people/membership/members.ts'
 import { missingToResume } from '../servers/commitment.ts'
 import { allServers, billedItems } from '../servers/queries.ts'
 import { reprice } from '../servers/repricing.ts'
@@ -28,6 +33,11 @@ export function charging(
   const { siteUrl } = mailing
   const hasPage = providers.length > 0 && (options.hasConsole ?? true)
   const billingPage = () => (hasPage ? `${siteUrl()}/billing` : null)
+  const issuing: Issuing = {
+    ...{ db, clock, catalog, items: billedItems, customerOf, projectNames },
+    onFault: (account_id, err) =>
+      log.error({ err, account_id }, 'a document could not be issued; trying again in an hour'),
+  }
   const billing = new BillingWorker({
     db,
     clock,
@@ -37,9 +47,17 @@ export function charging(
     reprice: (now) => reprice(db, catalog, now),
     suspendAndResume: () => suspendAndResume({ db, clock, engine, graceMs, keepSuspendedMs }),
     warn: () => warnPeople({ db, clock, secrets, catalog, keepSuspendedMs, billingPage, ...mailing }),
+    issueDocuments: () => issueDue(issuing),
   })
   const payments = new PaymentWorker({ db, clock, catalog, log, peers, providers, siteUrl })
   const missing = (accountId: string) => missingToResume(db, accountId)
   const parts = { billedItems, allServers, missingToResume: missing, providers, billingPage }
   return { billing, payments, parts: { ...parts, wakePayments: () => payments.wake() } }
+}
+
+/** The account as its documents name it, in the language of its first owner. */
+async function customerOf(db: Queries, accountId: string) {
+  const { name, email } = await findAccount(db, accountId)
+  const [owner] = await readersOf(db, accountId, ['owner'])
+  return { name, email, language: owner?.language ?? 'en' }
 }

@@ -1,6 +1,9 @@
+import { readFileSync } from 'node:fs'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { playedProviders } from '../harness/payment-providers.ts'
+import { pdfText } from '../harness/pdf-text.ts'
+import { selling } from '../harness/seller.ts'
 import { launch } from './chromium.ts'
 import { makeOperator, serveConsole } from './console.ts'
 
@@ -50,3 +53,27 @@ test('an operator sees why a payment was not booked, and refunds it, by clicking
   await page.getByText('₽400.00').first().waitFor()
   expect((await t.call('GET', '/account/balance')).body.balance).toBe('0.00')
 }, 60_000)
+
+for (const [language, words] of Object.entries({
+  en: { card: 'Invoices and statements', row: 'November 2026', file: 'Download document 1 as PDF' },
+  ru: { card: 'Счета и выписки', row: 'ноябрь 2026 г.', file: 'Скачать документ 1 в формате PDF' },
+}))
+  test(`a customer downloads the documents of past months, in ${language}`, async () => {
+    const t = await serveConsole(selling())
+    const page = await t.open(browser, { locale: language })
+    await t.db
+      .updateTable('people')
+      .set({ language: language === 'ru' ? 'ru' : 'en' })
+      .execute()
+    t.clock.advance(Date.parse('2026-12-01T00:00:00Z') - t.clock.now())
+    await t.app.billing.look()
+    await page.goto(`${t.address}/billing`)
+    const table = page.getByRole('table', { name: words.card })
+    await table.getByRole('row').filter({ hasText: words.row }).waitFor()
+    const downloading = page.waitForEvent('download')
+    await page.getByRole('link', { name: words.file }).click()
+    const file = await downloading
+    expect(file.suggestedFilename()).toBe('statement-2026-11.pdf')
+    const text = pdfText(readFileSync(await file.path()))
+    expect(text).toContain(language === 'ru' ? 'Выписка № 1' : 'Statement No. 1')
+  }, 60_000)

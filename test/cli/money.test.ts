@@ -1,7 +1,12 @@
-import { expect, test } from 'vitest'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
 import { post } from '../../api/billing/ledger.ts'
 import { parseMoney } from '../../api/money.ts'
 import { playedProviders } from '../harness/payment-providers.ts'
+import { pdfText } from '../harness/pdf-text.ts'
+import { selling } from '../harness/seller.ts'
 import { expectSession, loggedIn } from './harness/berth.ts'
 
 test('payments, charges and the audit log can be read', async () => {
@@ -71,4 +76,29 @@ test('the account is topped up from the command line: it prints the page of the 
     'account top-up 1',
     'account top-up 500 --provider bank',
   ])
+})
+
+test('invoices and statements are listed, and downloaded as PDF and CSV', async () => {
+  const t = await loggedIn(selling())
+  t.clock.advance(Date.parse('2026-12-01T00:00:00Z') - t.clock.now())
+  await t.app.billing.look()
+  const [{ document_id: id }] = JSON.parse((await t.run('account documents -o json')).out)
+  await expectSession(t, 'document', [
+    'account documents',
+    'account documents --limit 1 -o json',
+    'account documents --limit few',
+    `account document ${id}`,
+    `account document ${id} -o json`,
+    `account document ${id} --csv`,
+    'account document 01a1fb45-1ac2-75b7-a056-9ee82769d403',
+  ])
+  const folder = mkdtempSync(path.join(tmpdir(), 'berth-documents-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const file = path.join(folder, 'statement.pdf')
+  expect(await t.run(`account document ${id} --pdf ${file}`)).toMatchObject({
+    ...{ out: '', err: `The document is in ${file}.\n` },
+  })
+  expect(pdfText(readFileSync(file))).toContain('Statement No. 1 of 1 December 2026')
+  const missing = await t.run(`account document ${id} --pdf ${folder}/missing/statement.pdf`)
+  expect(missing).toMatchObject({ code: 1, err: expect.stringContaining('Name another file.') })
 })

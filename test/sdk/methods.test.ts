@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import { isBerthError } from '../../sdk/index.ts'
 import { ed25519 } from '../api/harness/keys.ts'
+import { pdfText } from '../harness/pdf-text.ts'
+import { selling } from '../harness/seller.ts'
 import { meanwhile, type Service, service } from './harness/client.ts'
 
 test('the account’s resources are created, read, changed and deleted', async () => {
@@ -29,6 +31,20 @@ test('the account’s resources are created, read, changed and deleted', async (
 
   expect(await berth.usage.get({ month: '2026-11' })).toMatchObject({ month: '2026-11' })
   expect(await berth.usage.csv()).toContain('server_id')
+})
+
+test('documents are listed, read, and downloaded as a PDF', async () => {
+  const t = await service(selling())
+  const { berth } = t
+  t.clock.advance(Date.parse('2026-12-01T00:00:00Z') - t.clock.now())
+  await t.app.billing.look()
+  const [listed] = await Array.fromAsync(berth.documents.listAll())
+  const id = listed?.document_id ?? ''
+  expect((await berth.documents.list({ limit: 1 })).items).toEqual([listed])
+  expect(await berth.documents.get(id)).toMatchObject({ ...listed, seller: { tax_id: '7700000000' } })
+  expect(await berth.documents.csv(id)).toContain('closing_balance')
+  const pdf = await berth.documents.pdf(id)
+  expect(pdfText(Buffer.from(await pdf.arrayBuffer()))).toContain('Statement No. 1')
 })
 
 test('the catalogue can be read, and a server quoted before it is ordered', async () => {

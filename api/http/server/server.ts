@@ -273,12 +273,16 @@ function mount(http: FastifyInstance, route: Route, options: HttpOptions, places
       const known = knownOf(request)
       const call = new HttpCall({ ...options, request, reply, route, known })
       const body = await onBehalfOf(originOf(request, route, known), () => carryOut(route, call, known))
-      if (route.contentType) reply.type(`${route.contentType}; charset=utf-8`)
+      if (route.contentType) reply.type(withCharset(route.contentType))
       return request.method === 'HEAD' && body instanceof Readable
         ? reply.send(body.destroy() && '')
         : (body ?? reply.send())
     },
   })
+}
+
+function withCharset(type: string): string {
+  return type.startsWith('text/') ? `${type}; charset=utf-8` : type
 }
 
 /** The facts of a route that hooks need before it. */

@@ -7,6 +7,7 @@ import type { Example } from '../ui/example.ts'
 import { Card, Page } from '../ui/page.tsx'
 import { Empty, Loaded, Note } from '../ui/states.tsx'
 import { Pager, Table } from '../ui/table.tsx'
+import { Documents } from './documents.tsx'
 import { Figures, useMoneyFigures } from './figures.tsx'
 import { Item } from './item.tsx'
 import { Payments } from './payments.tsx'
@@ -25,6 +26,7 @@ const examples: readonly Example[] = [
     sdk: 'payments.create',
   },
   { route: 'GET /account/payments', berth: 'berth account payments', sdk: 'payments.list' },
+  { route: 'GET /account/documents', berth: 'berth account documents', sdk: 'documents.list' },
   { route: 'GET /account/transactions', berth: 'berth transaction list', sdk: 'transactions.list' },
 ]
 
@@ -35,6 +37,7 @@ export function BillingPage() {
     <Page title={t.title} examples={examples}>
       <Loaded query={query}>{(balance) => <Money balance={balance} />}</Loaded>
       <Payments />
+      <Documents />
       <UsageCard />
       <Ledger />
     </Page>

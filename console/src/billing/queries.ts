@@ -37,6 +37,13 @@ export const paymentsQuery = (offset: number) =>
     placeholderData: keepPreviousData,
   })
 
+export const documentsQuery = (offset: number) =>
+  queryOptions({
+    queryKey: ['balance', 'documents', offset],
+    queryFn: ({ signal }) => berth.documents.list({ limit: PAGE, offset }, { signal }),
+    placeholderData: keepPreviousData,
+  })
+
 /** It is asked for until it has an end. */
 export const paymentQuery = (paymentId: string) =>
   queryOptions({

@@ -72,6 +72,7 @@ export const errors: Readonly<Partial<Record<ErrorCode, string>>> = {
   passkeys_unavailable: 'Для ключей доступа нужны имя хоста и TLS, их настраивает оператор.',
   payload_too_large: 'Слишком много данных в запросе.',
   payment_not_found: gone('Платёж'),
+  document_not_found: gone('Документ'),
   payment_refused: 'Платёжная система отклонила платёж. Выберите другую или обратитесь к оператору.',
   payments_off: 'Эта платёжная система не подключена.',
   person_required: 'Это доступно только вошедшему пользователю, а не токену.',

@@ -1,9 +1,10 @@
+import { selling } from '../../harness/seller.ts'
 import { withPayments } from '../payments/harness/payments.ts'
 import type { Meter } from './meter.ts'
 
 /** Uses the routes of payments, and notes what a look at one costs. */
 export async function walkPayments(meter: Meter): Promise<void> {
-  const { t, played, shop } = await withPayments()
+  const { t, played, shop } = await withPayments(selling())
   const call = meter.measured(t, t.call, '/account/me')
   await call('GET', '/account/payment_providers')
   const { body } = await call('POST', '/account/payments', { amount_rub: '500', provider: 'stripe' })
@@ -22,4 +23,12 @@ export async function walkPayments(meter: Meter): Promise<void> {
   await operator('GET', path)
   await operator('POST', `${path}/refund`, { amount_rub: '100', reason: 'Paid twice' })
   await look('send a refund, and book it')
+  await t.app.billing.look()
+  await meter.note('look for documents that are due: none', () => t.app.billing.look())
+  t.clock.advance(Date.parse('2026-12-01T00:00:00Z') - t.clock.now())
+  await meter.note('issue a statement', () => t.app.billing.look())
+  const { items } = (await call('GET', '/account/documents')).body
+  const own = `/account/documents/${items[0].document_id}`
+  for (const what of ['', '/content.pdf', '/content.csv']) await call('GET', `${own}${what}`)
+  await operator('GET', `/operator/accounts/${t.accountId}/documents`)
 }

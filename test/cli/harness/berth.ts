@@ -83,6 +83,7 @@ function withoutChance(text: string): string {
     .replace(/^(Password: +)\S{20}$/gm, '$1aaaaaaaaaaaaaaaaaaaa')
     .replace(/("password": ")[^"]{20}/g, '$1aaaaaaaaaaaaaaaaaaaa')
     .replace(/("public_key": ")[^"]+/g, '$1aaaa')
+    .replace(/\b[0-9a-f]{64}\b/g, 'a'.repeat(64))
     .replace(/SHA256:[\w+/]{43}/g, `SHA256:${'a'.repeat(43)}`)
     .replace(/([0-9a-f]{2}:){5}[0-9a-f]{2}/g, '52:54:00:00:00:00')
     .replace(/(gateway\W+)10(\.\d+){3}/g, (_, word) => `${word}10.64.0.5`)

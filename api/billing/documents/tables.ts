@@ -1,0 +1,37 @@
+declare module '../../database/schema.ts' {
+  interface Schema {
+    documents: DocumentTable
+    document_series: DocumentSeriesTable
+  }
+}
+
+/** A document of an account and a month. It is never changed or deleted. */
+export interface DocumentTable {
+  document_id: string
+  account_id: string
+  /** The tax id of the legal entity, for which documents are numbered 1, 2, 3… */
+  seller: string
+  sequence: number
+  /** The sequence with the prefix that was in force. */
+  number: string
+  type: 'invoice' | 'statement'
+  /** The start of the month. */
+  month: number
+  /** The account's last entry at the time of issue: later entries of this month are in the next document. */
+  last_transaction: number
+  vat: number
+  total: number
+  opening_balance: number
+  closing_balance: number
+  /** JSON of DocumentContent: all that is ever shown of the document. */
+  content: string
+  /** SHA-256 of the content, hex. */
+  sha256: string
+  issued_at: number
+}
+
+/** The last number that was given to a document of a legal entity. */
+export interface DocumentSeriesTable {
+  seller: string
+  last_number: number
+}
