@@ -3,6 +3,15 @@ import { Command, Option } from 'commander'
 import { deleted } from './delete.ts'
 import { exitCodes, nothingToChange, Refusal } from './errors.ts'
 import { find, idOf, kind } from './find.ts'
+import {
+  type LabelChanges,
+  type Labels,
+  labelsAfter,
+  labelText,
+  withLabelChanges,
+  withLabelFilter,
+  withLabels,
+} from './labels.ts'
 import type { Columns } from './output.ts'
 import { serverKind } from './server/kind.ts'
 import { action, listCommand, type Session } from './session.ts'
@@ -22,6 +31,7 @@ const columns = {
   server: ({ server_id }) => server_id,
   reverse_dns: ({ reverse_dns }) => reverse_dns,
   price_month: ({ price_month_rub }) => price_month_rub,
+  labels: labelText,
   created: ({ created_at }) => created_at,
   updated: ({ updated_at }) => updated_at,
 } satisfies Columns<Address>
@@ -32,15 +42,19 @@ export function addressCommand(): Command {
   return new Command('address')
     .description('manage public addresses')
     .addCommand(
-      listCommand({
-        description: 'list public addresses, newest first',
-        columns,
-        shown: ['id', 'address', 'zone', 'server', 'price_month'],
-        items: async ({ berth }, { server }: { server?: string }) =>
-          berth.addresses.listAll(
-            server === undefined ? {} : { server_id: await idOf(berth, serverKind, server) },
-          ),
-      }).option('--server <server>', 'only addresses of this server, by name or id'),
+      withLabelFilter(
+        listCommand({
+          description: 'list public addresses, newest first',
+          columns,
+          shown: ['id', 'address', 'zone', 'server', 'price_month'],
+          items: async ({ berth }, { server, label }: { server?: string; label?: string }) =>
+            berth.addresses.listAll({
+              label,
+              ...(server && { server_id: await idOf(berth, serverKind, server) }),
+            }),
+        }).option('--server <server>', 'only addresses of this server, by name or id'),
+        'addresses',
+      ),
     )
     .addCommand(showCommand())
     .addCommand(createCommand())
@@ -58,6 +72,7 @@ function showAddress({ show }: Session, address: Address): Promise<void> {
     Server: columns.server,
     'Reverse DNS': columns.reverse_dns,
     'Price per month': columns.price_month,
+    Labels: labelText,
     Created: columns.created,
   })
 }
@@ -75,28 +90,30 @@ function showCommand(): Command {
 }
 
 function createCommand(): Command {
-  return new Command('create')
+  const command = new Command('create')
     .description('reserve a public address')
     .option('--zone <zone>', 'zone (default: the first one that has addresses)')
     .addOption(new Option('--family <family>', 'kind of address').choices(['ipv4', 'ipv6']).default('ipv4'))
     .option('--server <server>', 'server to assign it to, by name or id')
-    .action(
-      action(async (session, { zone, family, server }: Wanted) => {
-        const { berth } = session
-        const body = {
-          zone_slug: zone ?? (await zoneWith(session, family)),
-          family,
-          server_id: server === undefined ? undefined : await idOf(berth, serverKind, server),
-        }
-        await showAddress(session, await berth.addresses.create(body))
-      }),
-    )
+  return withLabels(command).action(
+    action(async (session, { zone, family, server, label: labels }: Wanted) => {
+      const { berth } = session
+      const body = {
+        zone_slug: zone ?? (await zoneWith(session, family)),
+        family,
+        server_id: server === undefined ? undefined : await idOf(berth, serverKind, server),
+        labels,
+      }
+      await showAddress(session, await berth.addresses.create(body))
+    }),
+  )
 }
 
 interface Wanted {
   zone?: string
   family: Address['family']
   server?: string
+  label?: Labels
 }
 
 /** @throws Refusal if no zone has any */
@@ -140,22 +157,23 @@ function unassignCommand(): Command {
 }
 
 function updateCommand(): Command {
-  return new Command('update')
-    .description('change the reverse DNS name of a public address')
+  const command = new Command('update')
+    .description('change the reverse DNS name and the labels of a public address')
     .argument('<address>', GIVEN)
     .option('--reverse-dns <name>', 'host name that the address resolves to')
     .option('--no-reverse-dns', 'remove the reverse DNS name')
-    .action(
-      action(async (session, given: string, { reverseDns }: { reverseDns?: string | false }) => {
-        const { berth } = session
-        if (reverseDns === undefined) throw nothingToChange('address')
-        const change = { reverse_dns: reverseDns || null }
-        await showAddress(
-          session,
-          await berth.addresses.update(await idOf(berth, addressKind, given), change),
-        )
-      }),
-    )
+  type Changes = { reverseDns?: string | false } & LabelChanges
+  return withLabelChanges(command).action(
+    action(async (session, given: string, options: Changes) => {
+      const { berth } = session
+      if (Object.keys(options).length === 0) throw nothingToChange('address')
+      const before = await find(berth, addressKind, given)
+      const { reverseDns } = options
+      const name = reverseDns === undefined ? {} : { reverse_dns: reverseDns || null }
+      const change = { ...name, ...labelsAfter(before, options) }
+      await showAddress(session, await berth.addresses.update(before.address_id, change))
+    }),
+  )
 }
 
 function deleteCommand(): Command {

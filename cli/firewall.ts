@@ -9,8 +9,17 @@ import {
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { deleteCommand } from './delete.ts'
 import { exitCodes, nothingToChange, Refusal } from './errors.ts'
-import { idOf, kind } from './find.ts'
+import { find, idOf, kind } from './find.ts'
 import { repeated } from './flags.ts'
+import {
+  type LabelChanges,
+  type Labels,
+  labelsAfter,
+  labelText,
+  withLabelChanges,
+  withLabelFilter,
+  withLabels,
+} from './labels.ts'
 import type { Columns } from './output.ts'
 import { serverKind } from './server/kind.ts'
 import { action, listCommand, type Session } from './session.ts'
@@ -28,6 +37,7 @@ const columns: Columns<Firewall> = {
   rules: ({ rules }) => rules.length,
   servers: ({ server_ids }) => server_ids.length,
   selector: ({ label_selector }) => label_selector,
+  labels: labelText,
   created: ({ created_at }) => created_at,
 }
 
@@ -41,15 +51,19 @@ export function firewallCommand(): Command {
   return new Command('firewall')
     .description('manage firewalls')
     .addCommand(
-      listCommand<Firewall, { server?: string }>({
-        description: 'list firewalls, newest first',
-        columns,
-        shown: ['id', 'name', 'rules', 'servers', 'selector'],
-        items: async ({ berth }, { server }) =>
-          berth.firewalls.listAll(
-            server === undefined ? {} : { server_id: await idOf(berth, serverKind, server) },
-          ),
-      }).option('--server <server>', 'only firewalls of this server, by name or id'),
+      withLabelFilter(
+        listCommand<Firewall, { server?: string; label?: string }>({
+          description: 'list firewalls, newest first',
+          columns,
+          shown: ['id', 'name', 'rules', 'servers', 'selector'],
+          items: async ({ berth }, { server, label }) =>
+            berth.firewalls.listAll({
+              label,
+              ...(server && { server_id: await idOf(berth, serverKind, server) }),
+            }),
+        }).option('--server <server>', 'only firewalls of this server, by name or id'),
+        'firewalls',
+      ),
     )
     .addCommand(showCommand())
     .addCommand(createCommand())
@@ -71,6 +85,7 @@ function showFirewall({ show }: Session, firewall: Firewall): Promise<void> {
     Name: ({ name }) => name,
     Servers: ({ server_ids }) => server_ids.join(', ') || null,
     'Label selector': ({ label_selector }) => label_selector,
+    Labels: labelText,
     ...Object.fromEntries(rules),
   })
 }
@@ -98,10 +113,11 @@ interface CreateOptions {
   template?: keyof typeof firewallTemplates
   from?: string[]
   selector?: string
+  label?: Labels
 }
 
 function createCommand(): Command {
-  return new Command('create')
+  const command = new Command('create')
     .description('create a firewall; incoming connections are refused unless a rule allows them')
     .argument('<name>', 'what it is for')
     .addOption(
@@ -115,42 +131,43 @@ function createCommand(): Command {
       repeated,
     )
     .option('--selector <selector>', 'attach it to all servers with these labels, such as env=prod')
-    .action(
-      action(async (session, name: string, { template, from, selector }: CreateOptions) => {
-        if (from && !template)
-          throw new Refusal(
-            '--from sets the range that a template allows SSH from, and no --template is given.',
-            'Add --template ssh, or add rules later: berth firewall rule add --help',
-          )
-        const rules = template ? rulesOf(template, from) : []
-        const firewall = await session.berth.firewalls.create({ name, rules, label_selector: selector })
-        await showFirewall(session, firewall)
-        if (!selector) session.note(`Attach it to servers with: berth firewall attach ${name} <server>`)
-      }),
-    )
+  return withLabels(command).action(
+    action(async (session, name: string, { template, from, selector, label: labels }: CreateOptions) => {
+      if (from && !template)
+        throw new Refusal(
+          '--from sets the range that a template allows SSH from, and no --template is given.',
+          'Add --template ssh, or add rules later: berth firewall rule add --help',
+        )
+      const rules = template ? rulesOf(template, from) : []
+      const firewall = await session.berth.firewalls.create({ name, rules, label_selector: selector, labels })
+      await showFirewall(session, firewall)
+      if (!selector) session.note(`Attach it to servers with: berth firewall attach ${name} <server>`)
+    }),
+  )
 }
 
-interface UpdateOptions {
+interface UpdateOptions extends LabelChanges {
   name?: string
   selector?: string
 }
 
 function updateCommand(): Command {
-  return new Command('update')
-    .description('change the name or the label selector of a firewall')
+  const command = new Command('update')
+    .description('change the name, the labels or the label selector of a firewall')
     .argument('<firewall>', 'name or id')
     .option('--name <name>', 'new name')
     .option('--selector <selector>', "new label selector; '' for none")
-    .action(
-      action(async (session, given: string, options: UpdateOptions) => {
-        const { berth } = session
-        if (Object.keys(options).length === 0) throw nothingToChange('firewall')
-        const { name, selector } = options
-        const id = await idOf(berth, firewallKind, given)
-        const label_selector = selector === '' ? null : selector
-        await showFirewall(session, await berth.firewalls.update(id, { name, label_selector }))
-      }),
-    )
+  return withLabelChanges(command).action(
+    action(async (session, given: string, options: UpdateOptions) => {
+      const { berth } = session
+      if (Object.keys(options).length === 0) throw nothingToChange('firewall')
+      const { name, selector } = options
+      const before = await find(berth, firewallKind, given)
+      const label_selector = selector === '' ? null : selector
+      const change = { name, label_selector, ...labelsAfter(before, options) }
+      await showFirewall(session, await berth.firewalls.update(before.firewall_id, change))
+    }),
+  )
 }
 
 function attachCommand(): Command {

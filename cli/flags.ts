@@ -16,17 +16,6 @@ export const repeatedOf = (choices: string[]) => (value: string, before?: string
   throw new InvalidArgumentError(`Allowed choices are ${choices.join(', ')}.`)
 }
 
-export type Labels = Record<string, string>
-
-/** Collects --label name=value, which may be repeated. @throws InvalidArgumentError */
-export function addLabel(text: string, labels: Labels = {}): Labels {
-  const [, name, value] = /^([^=]+)=(.*)$/.exec(text) ?? []
-  if (name === undefined || value === undefined)
-    throw new InvalidArgumentError('It must look like name=value.')
-  // Unlike an assignment, this also works for the label "__proto__".
-  return Object.fromEntries([...Object.entries(labels), [name, value]])
-}
-
 export interface LimitOptions {
   limit: number
 }

@@ -2,8 +2,17 @@ import type { Image } from '@berth/sdk'
 import { Command } from 'commander'
 import { deleteCommand } from './delete.ts'
 import { nothingToChange, Refusal } from './errors.ts'
-import { idOf } from './find.ts'
+import { find, idOf } from './find.ts'
 import { addFileOptions, type FileOptions, systemOf, uploadImage } from './image-upload.ts'
+import {
+  type LabelChanges,
+  type Labels,
+  labelsAfter,
+  labelText,
+  withLabelChanges,
+  withLabelFilter,
+  withLabels,
+} from './labels.ts'
 import type { Columns } from './output.ts'
 import { imageKind } from './server/image-kind.ts'
 import { snapshotKind } from './server/snapshot-kind.ts'
@@ -24,6 +33,7 @@ const columns = {
   uploaded_bytes: ({ uploaded_bytes }) => uploaded_bytes,
   off_site: ({ offsite_at }) => offsite_at,
   price_month: ({ price_month_rub }) => price_month_rub,
+  labels: labelText,
   created: ({ created_at }) => created_at,
   updated: ({ updated_at }) => updated_at,
 } satisfies Columns<Image>
@@ -32,12 +42,15 @@ export function imageCommand(): Command {
   return new Command('image')
     .description('manage images of your own, to create servers from')
     .addCommand(
-      listCommand({
-        description: 'list images, newest first',
-        columns,
-        shown: ['id', 'name', 'status', 'zone', 'size_gb', 'min_disk_gb', 'price_month', 'created'],
-        items: ({ berth }) => berth.images.listAll(),
-      }),
+      withLabelFilter(
+        listCommand({
+          description: 'list images, newest first',
+          columns,
+          shown: ['id', 'name', 'status', 'zone', 'size_gb', 'min_disk_gb', 'price_month', 'created'],
+          items: async ({ berth }, { label }: { label?: string }) => berth.images.listAll({ label }),
+        }),
+        'images',
+      ),
     )
     .addCommand(showCommand())
     .addCommand(createCommand())
@@ -63,6 +76,7 @@ function showImage({ show }: Session, image: Image): Promise<void> {
     'Smallest disk in GB': columns.min_disk_gb,
     'Off site': columns.off_site,
     'Price per month': columns.price_month,
+    Labels: labelText,
     Created: columns.created,
   })
 }
@@ -82,23 +96,26 @@ function showCommand(): Command {
 interface CreateOptions extends WaitOptions, FileOptions {
   snapshot?: string
   fromUrl?: string
+  label?: Labels
   sha256?: string
 }
 
 function createCommand(): Command {
   return addWaitOptions(
     addFileOptions(
-      new Command('create')
-        .description('make an image from a snapshot, or from a file at a public address')
-        .argument('<name>', 'name of the image')
-        .option('--snapshot <snapshot>', 'snapshot to make it from, by name or id')
-        .option('--from-url <address>', 'address of a qcow2, raw, VMDK, VHD or VHDX disk')
-        .option('--sha256 <hash>', 'SHA-256 that the file at the address must have'),
+      withLabels(
+        new Command('create')
+          .description('make an image from a snapshot, or from a file at a public address')
+          .argument('<name>', 'name of the image')
+          .option('--snapshot <snapshot>', 'snapshot to make it from, by name or id')
+          .option('--from-url <address>', 'address of a qcow2, raw, VMDK, VHD or VHDX disk')
+          .option('--sha256 <hash>', 'SHA-256 that the file at the address must have'),
+      ),
     ),
   ).action(
     action(async (session, name: string, options: CreateOptions) => {
       const { berth } = session
-      const { snapshot, fromUrl: url, sha256 } = options
+      const { snapshot, fromUrl: url, sha256, label: labels } = options
       if ((snapshot === undefined) === (url === undefined))
         throw new Refusal(
           'Give either --snapshot or --from-url.',
@@ -108,7 +125,7 @@ function createCommand(): Command {
         snapshot === undefined
           ? { ...(url && { url }), ...(sha256 && { sha256 }), ...(await systemOf(session, options)) }
           : { snapshot_id: await idOf(berth, snapshotKind, snapshot) }
-      await showMade(session, await berth.images.create({ name, ...source }), options)
+      await showMade(session, await berth.images.create({ name, labels, ...source }), options)
     }),
   )
 }
@@ -139,15 +156,18 @@ async function showMade(session: Session, begun: Image, options: WaitOptions): P
 }
 
 function updateCommand(): Command {
-  return new Command('update')
-    .description('rename an image')
-    .argument('<image>', 'name or id')
-    .option('--name <name>', 'new name')
-    .action(
-      action(async (session, given: string, change: { name?: string }) => {
-        const { berth } = session
-        if (change.name === undefined) throw nothingToChange('image')
-        await showImage(session, await berth.images.update(await idOf(berth, imageKind, given), change))
-      }),
-    )
+  return withLabelChanges(
+    new Command('update')
+      .description('change the name and labels of an image')
+      .argument('<image>', 'name or id')
+      .option('--name <name>', 'new name'),
+  ).action(
+    action(async (session, given: string, options: { name?: string } & LabelChanges) => {
+      const { berth } = session
+      if (Object.keys(options).length === 0) throw nothingToChange('image')
+      const before = await find(berth, imageKind, given)
+      const change = { name: options.name, ...labelsAfter(before, options) }
+      await showImage(session, await berth.images.update(before.image_id, change))
+    }),
+  )
 }

@@ -3,6 +3,15 @@ import { Command } from 'commander'
 import { deleteCommand } from './delete.ts'
 import { nothingToChange } from './errors.ts'
 import { find, idOf, kind } from './find.ts'
+import {
+  type LabelChanges,
+  type Labels,
+  labelsAfter,
+  labelText,
+  withLabelChanges,
+  withLabelFilter,
+  withLabels,
+} from './labels.ts'
 import type { Columns } from './output.ts'
 import { placeOf } from './place.ts'
 import { serverKind } from './server/kind.ts'
@@ -23,6 +32,7 @@ const columns: Columns<Network> = {
   zone: ({ zone_slug }) => zone_slug,
   range: ({ ip_range }) => ip_range,
   servers: ({ servers }) => servers.length,
+  labels: labelText,
   created: ({ created_at }) => created_at,
   updated: ({ updated_at }) => updated_at,
 }
@@ -31,15 +41,19 @@ export function networkCommand(): Command {
   return new Command('network')
     .description('manage private networks, in which servers reach each other')
     .addCommand(
-      listCommand({
-        description: 'list private networks, newest first',
-        columns,
-        shown: ['id', 'name', 'zone', 'range', 'servers'],
-        items: async ({ berth }, { server }: { server?: string }) =>
-          berth.networks.listAll(
-            server === undefined ? {} : { server_id: await idOf(berth, serverKind, server) },
-          ),
-      }).option('--server <server>', 'only the ones of this server'),
+      withLabelFilter(
+        listCommand({
+          description: 'list private networks, newest first',
+          columns,
+          shown: ['id', 'name', 'zone', 'range', 'servers'],
+          items: async ({ berth }, { server, label }: { server?: string; label?: string }) =>
+            berth.networks.listAll({
+              label,
+              ...(server && { server_id: await idOf(berth, serverKind, server) }),
+            }),
+        }).option('--server <server>', 'only the ones of this server'),
+        'private networks',
+      ),
     )
     .addCommand(showCommand())
     .addCommand(createCommand())
@@ -60,6 +74,7 @@ function showNetwork({ show }: Session, network: Network): Promise<void> {
     Name: ({ name }) => name,
     Zone: ({ zone_slug }) => zone_slug,
     Range: ({ ip_range }) => ip_range,
+    Labels: labelText,
     ...Object.fromEntries(servers),
   })
 }
@@ -77,33 +92,37 @@ function showCommand(): Command {
 }
 
 function createCommand(): Command {
-  return new Command('create')
-    .description('create a private network')
-    .argument('<name>', 'up to 100 characters')
-    .requiredOption('--range <cidr>', 'private range, /16 to /29, such as 10.1.0.0/24')
-    .option('--zone <zone>', 'zone (default: the first one)')
-    .action(
-      action(async (session, name: string, { range, zone }: { range: string; zone?: string }) => {
-        const { berth } = session
-        const { zone_slug } = await placeOf(berth, { zone })
-        await showNetwork(session, await berth.networks.create({ name, zone_slug, ip_range: range }))
-      }),
-    )
+  type Wanted = { range: string; zone?: string; label?: Labels }
+  return withLabels(
+    new Command('create')
+      .description('create a private network')
+      .argument('<name>', 'up to 100 characters')
+      .requiredOption('--range <cidr>', 'private range, /16 to /29, such as 10.1.0.0/24')
+      .option('--zone <zone>', 'zone (default: the first one)'),
+  ).action(
+    action(async (session, name: string, { range: ip_range, zone, label: labels }: Wanted) => {
+      const { berth } = session
+      const { zone_slug } = await placeOf(berth, { zone })
+      await showNetwork(session, await berth.networks.create({ name, zone_slug, ip_range, labels }))
+    }),
+  )
 }
 
 function updateCommand(): Command {
-  return new Command('update')
-    .description('rename a private network')
-    .argument('<network>', 'name or id')
-    .option('--name <name>', 'new name')
-    .action(
-      action(async (session, given: string, change: { name?: string }) => {
-        const { berth } = session
-        if (change.name === undefined) throw nothingToChange('network')
-        const network_id = await idOf(berth, networkKind, given)
-        await showNetwork(session, await berth.networks.update(network_id, change))
-      }),
-    )
+  return withLabelChanges(
+    new Command('update')
+      .description('change the name and labels of a private network')
+      .argument('<network>', 'name or id')
+      .option('--name <name>', 'new name'),
+  ).action(
+    action(async (session, given: string, options: { name?: string } & LabelChanges) => {
+      const { berth } = session
+      if (Object.keys(options).length === 0) throw nothingToChange('network')
+      const before = await find(berth, networkKind, given)
+      const change = { name: options.name, ...labelsAfter(before, options) }
+      await showNetwork(session, await berth.networks.update(before.network_id, change))
+    }),
+  )
 }
 
 function attachCommand(): Command {

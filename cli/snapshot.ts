@@ -4,6 +4,15 @@ import { confirmName } from './ask.ts'
 import { deleteCommand } from './delete.ts'
 import { nothingToChange } from './errors.ts'
 import { find, idOf } from './find.ts'
+import {
+  type LabelChanges,
+  type Labels,
+  labelsAfter,
+  labelText,
+  withLabelChanges,
+  withLabelFilter,
+  withLabels,
+} from './labels.ts'
 import { type Columns, printable } from './output.ts'
 import { serverKind } from './server/kind.ts'
 import { follow } from './server/power.ts'
@@ -25,6 +34,7 @@ const columns = {
   boot_checked: ({ boot_checked_at }) => boot_checked_at,
   off_site: ({ offsite_at }) => offsite_at,
   price_month: ({ price_month_rub }) => price_month_rub,
+  labels: labelText,
   created: ({ created_at }) => created_at,
   updated: ({ updated_at }) => updated_at,
 } satisfies Columns<Snapshot>
@@ -33,15 +43,19 @@ export function snapshotCommand(): Command {
   return new Command('snapshot')
     .description('manage snapshots: copies of the disks of servers')
     .addCommand(
-      listCommand({
-        description: 'list snapshots, newest first',
-        columns,
-        shown: ['id', 'name', 'status', 'server', 'size_gb', 'price_month', 'created'],
-        items: async ({ berth }, { server }: { server?: string }) =>
-          berth.snapshots.listAll(
-            server === undefined ? {} : { server_id: await idOf(berth, serverKind, server) },
-          ),
-      }).option('--server <server>', 'only snapshots of this server, by name or id'),
+      withLabelFilter(
+        listCommand({
+          description: 'list snapshots, newest first',
+          columns,
+          shown: ['id', 'name', 'status', 'server', 'size_gb', 'price_month', 'created'],
+          items: async ({ berth }, { server, label }: { server?: string; label?: string }) =>
+            berth.snapshots.listAll({
+              label,
+              ...(server && { server_id: await idOf(berth, serverKind, server) }),
+            }),
+        }).option('--server <server>', 'only snapshots of this server, by name or id'),
+        'snapshots',
+      ),
     )
     .addCommand(showCommand())
     .addCommand(createCommand())
@@ -68,6 +82,7 @@ export function showSnapshot({ show }: Session, snapshot: Snapshot): Promise<voi
     Boot: columns.boot,
     'Off site': columns.off_site,
     'Price per month': columns.price_month,
+    Labels: labelText,
     Created: columns.created,
   })
 }
@@ -85,16 +100,16 @@ function showCommand(): Command {
 }
 
 function createCommand(): Command {
-  return addWaitOptions(
-    new Command('create')
-      .description('copy the disk of a server, also while it runs')
-      .argument('<server>', 'name or id')
-      .option('--name <name>', 'name of the snapshot (default: the name of the server and the time)'),
-  ).action(
-    action(async (session, given: string, { name, ...options }: { name?: string } & WaitOptions) => {
+  const command = new Command('create')
+    .description('copy the disk of a server, also while it runs')
+    .argument('<server>', 'name or id')
+    .option('--name <name>', 'name of the snapshot (default: the name of the server and the time)')
+  type Wanted = { name?: string; label?: Labels } & WaitOptions
+  return addWaitOptions(withLabels(command)).action(
+    action(async (session, given: string, { name, label: labels, ...options }: Wanted) => {
       const { berth } = session
       const server_id = await idOf(berth, serverKind, given)
-      const begun = await berth.snapshots.create({ server_id, name })
+      const begun = await berth.snapshots.create({ server_id, name, labels })
       if (!wantsWait(session, options) || begun.operation_id === null) return showSnapshot(session, begun)
       await waitFor(session, await berth.operations.get(begun.operation_id))
       await showSnapshot(session, await berth.snapshots.get(begun.snapshot_id))
@@ -103,18 +118,20 @@ function createCommand(): Command {
 }
 
 function updateCommand(): Command {
-  return new Command('update')
-    .description('rename a snapshot')
-    .argument('<snapshot>', 'name or id')
-    .option('--name <name>', 'new name')
-    .action(
-      action(async (session, given: string, change: { name?: string }) => {
-        const { berth } = session
-        if (change.name === undefined) throw nothingToChange('snapshot')
-        const snapshot_id = await idOf(berth, snapshotKind, given)
-        await showSnapshot(session, await berth.snapshots.update(snapshot_id, change))
-      }),
-    )
+  return withLabelChanges(
+    new Command('update')
+      .description('change the name and labels of a snapshot')
+      .argument('<snapshot>', 'name or id')
+      .option('--name <name>', 'new name'),
+  ).action(
+    action(async (session, given: string, options: { name?: string } & LabelChanges) => {
+      const { berth } = session
+      if (Object.keys(options).length === 0) throw nothingToChange('snapshot')
+      const before = await find(berth, snapshotKind, given)
+      const change = { name: options.name, ...labelsAfter(before, options) }
+      await showSnapshot(session, await berth.snapshots.update(before.snapshot_id, change))
+    }),
+  )
 }
 
 /** `berth server restore` */

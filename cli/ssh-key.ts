@@ -6,7 +6,16 @@ import type { SshKey } from '@berth/sdk'
 import { Command } from 'commander'
 import { deleteCommand } from './delete.ts'
 import { exitCodes, nothingToChange, Refusal } from './errors.ts'
-import { idOf, kind } from './find.ts'
+import { find, idOf, kind } from './find.ts'
+import {
+  type LabelChanges,
+  type Labels,
+  labelsAfter,
+  labelText,
+  withLabelChanges,
+  withLabelFilter,
+  withLabels,
+} from './labels.ts'
 import type { Columns } from './output.ts'
 import { action, listCommand, type Session } from './session.ts'
 
@@ -25,6 +34,7 @@ const columns: Columns<SshKey> = {
   name: ({ name }) => name,
   type: ({ key_type }) => key_type,
   fingerprint: ({ fingerprint }) => fingerprint,
+  labels: labelText,
   created: ({ created_at }) => created_at,
 }
 
@@ -32,12 +42,15 @@ export function sshKeyCommand(): Command {
   return new Command('ssh-key')
     .description('manage SSH keys')
     .addCommand(
-      listCommand({
-        description: 'list SSH keys, newest first',
-        columns,
-        shown: ['id', 'name', 'type', 'fingerprint'],
-        items: async ({ berth }) => berth.sshKeys.listAll(),
-      }),
+      withLabelFilter(
+        listCommand({
+          description: 'list SSH keys, newest first',
+          columns,
+          shown: ['id', 'name', 'type', 'fingerprint'],
+          items: async ({ berth }, { label }: { label?: string }) => berth.sshKeys.listAll({ label }),
+        }),
+        'SSH keys',
+      ),
     )
     .addCommand(showCommand())
     .addCommand(addCommand())
@@ -55,6 +68,7 @@ function showKey({ show }: Session, key: SshKey): Promise<void> {
     Name: ({ name }) => name,
     Fingerprint: ({ fingerprint }) => fingerprint,
     'Public key': ({ public_key }) => public_key,
+    Labels: labelText,
     Created: ({ created_at }) => created_at,
   })
 }
@@ -72,42 +86,46 @@ function showCommand(): Command {
 }
 
 function addCommand(): Command {
-  return new Command('add')
+  const command = new Command('add')
     .description('add a public key')
     .argument('[name]', "name (default: the key's comment)")
     .option(
       '--file <file>',
       `public key file; - reads stdin (default: stdin if it is piped, or the first of ${FILES.join(', ')})`,
     )
-    .action(
-      action(async (session, given: string | undefined, { file }: { file?: string }) => {
-        checkName(given)
-        const { public_key, comment } = publicKeyIn(
-          file === undefined ? await defaultKey(session) : await readKey(session, file),
+  type Wanted = { file?: string; label?: Labels }
+  return withLabels(command).action(
+    action(async (session, given: string | undefined, { file, label: labels }: Wanted) => {
+      checkName(given)
+      const { public_key, comment } = publicKeyIn(
+        file === undefined ? await defaultKey(session) : await readKey(session, file),
+      )
+      const name = given ?? comment
+      if (!name)
+        throw new Refusal(
+          'The key has no comment to use as its name.',
+          'Give it a name: berth ssh-key add <name>',
         )
-        const name = given ?? comment
-        if (!name)
-          throw new Refusal(
-            'The key has no comment to use as its name.',
-            'Give it a name: berth ssh-key add <name>',
-          )
-        await showKey(session, await session.berth.sshKeys.create({ name, public_key }))
-      }),
-    )
+      await showKey(session, await session.berth.sshKeys.create({ name, public_key, labels }))
+    }),
+  )
 }
 
 function updateCommand(): Command {
-  return new Command('update')
-    .description('change the name of an SSH key')
-    .argument('<ssh-key>', 'name or id')
-    .option('--name <name>', 'new name')
-    .action(
-      action(async (session, given: string, change: { name?: string }) => {
-        const { berth } = session
-        if (Object.keys(change).length === 0) throw nothingToChange('ssh-key')
-        await showKey(session, await berth.sshKeys.update(await idOf(berth, sshKeyKind, given), change))
-      }),
-    )
+  return withLabelChanges(
+    new Command('update')
+      .description('change the name and labels of an SSH key')
+      .argument('<ssh-key>', 'name or id')
+      .option('--name <name>', 'new name'),
+  ).action(
+    action(async (session, given: string, options: { name?: string } & LabelChanges) => {
+      const { berth } = session
+      if (Object.keys(options).length === 0) throw nothingToChange('ssh-key')
+      const before = await find(berth, sshKeyKind, given)
+      const change = { name: options.name, ...labelsAfter(before, options) }
+      await showKey(session, await berth.sshKeys.update(before.ssh_key_id, change))
+    }),
+  )
 }
 
 /** A key that was pasted as the name would add another key under it. @throws Refusal */

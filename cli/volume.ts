@@ -4,6 +4,15 @@ import { confirmName } from './ask.ts'
 import { nothingToChange } from './errors.ts'
 import { find, idOf, kind } from './find.ts'
 import { wholeNumber } from './flags.ts'
+import {
+  type LabelChanges,
+  type Labels,
+  labelsAfter,
+  labelText,
+  withLabelChanges,
+  withLabelFilter,
+  withLabels,
+} from './labels.ts'
 import { type Columns, printable } from './output.ts'
 import { placeOf } from './place.ts'
 import { serverKind } from './server/kind.ts'
@@ -27,6 +36,7 @@ const columns = {
   server: ({ server_id }) => server_id,
   device: ({ device }) => device,
   price_month: ({ price_month_rub }) => price_month_rub,
+  labels: labelText,
   created: ({ created_at }) => created_at,
   updated: ({ updated_at }) => updated_at,
 } satisfies Columns<Volume>
@@ -35,15 +45,19 @@ export function volumeCommand(): Command {
   return new Command('volume')
     .description('manage volumes: disks that can be moved between servers')
     .addCommand(
-      listCommand({
-        description: 'list volumes, newest first',
-        columns,
-        shown: ['id', 'name', 'status', 'size_gb', 'zone', 'server', 'price_month'],
-        items: async ({ berth }, { server }: { server?: string }) =>
-          berth.volumes.listAll(
-            server === undefined ? {} : { server_id: await idOf(berth, serverKind, server) },
-          ),
-      }).option('--server <server>', 'only volumes of this server, by name or id'),
+      withLabelFilter(
+        listCommand({
+          description: 'list volumes, newest first',
+          columns,
+          shown: ['id', 'name', 'status', 'size_gb', 'zone', 'server', 'price_month'],
+          items: async ({ berth }, { server, label }: { server?: string; label?: string }) =>
+            berth.volumes.listAll({
+              label,
+              ...(server && { server_id: await idOf(berth, serverKind, server) }),
+            }),
+        }).option('--server <server>', 'only volumes of this server, by name or id'),
+        'volumes',
+      ),
     )
     .addCommand(showCommand())
     .addCommand(createCommand())
@@ -63,6 +77,7 @@ function showVolume({ show }: Session, volume: Volume): Promise<void> {
     Server: columns.server,
     Device: columns.device,
     'Price per month': columns.price_month,
+    Labels: labelText,
     Created: columns.created,
   })
 }
@@ -80,34 +95,37 @@ function showCommand(): Command {
 }
 
 function createCommand(): Command {
-  return new Command('create')
-    .description('create an empty volume')
-    .argument('<name>', 'up to 100 characters')
-    .requiredOption('--size <gb>', 'size in GB', wholeNumber)
-    .option('--zone <zone>', 'zone (default: the first one)')
-    .action(
-      action(async (session, name: string, { size, zone }: { size: number; zone?: string }) => {
-        const { berth } = session
-        const { zone_slug } = await placeOf(berth, { zone })
-        await showVolume(session, await berth.volumes.create({ name, zone_slug, size_gb: size }))
-      }),
-    )
+  type Wanted = { size: number; zone?: string; label?: Labels }
+  return withLabels(
+    new Command('create')
+      .description('create an empty volume')
+      .argument('<name>', 'up to 100 characters')
+      .requiredOption('--size <gb>', 'size in GB', wholeNumber)
+      .option('--zone <zone>', 'zone (default: the first one)'),
+  ).action(
+    action(async (session, name: string, { size: size_gb, zone, label: labels }: Wanted) => {
+      const { berth } = session
+      const { zone_slug } = await placeOf(berth, { zone })
+      await showVolume(session, await berth.volumes.create({ name, zone_slug, size_gb, labels }))
+    }),
+  )
 }
 
 function updateCommand(): Command {
-  return addWaitOptions(
-    new Command('update')
-      .description('rename a volume, or grow it, also while a server uses it')
-      .argument('<volume>', 'name or id')
-      .option('--name <name>', 'new name')
-      .option('--size <gb>', 'larger size in GB', wholeNumber),
-  ).action(
-    action(async (session, given: string, options: { name?: string; size?: number } & WaitOptions) => {
+  const command = new Command('update')
+    .description('change the name and labels of a volume, or grow it, also while a server uses it')
+    .argument('<volume>', 'name or id')
+    .option('--name <name>', 'new name')
+    .option('--size <gb>', 'larger size in GB', wholeNumber)
+  type Changes = { name?: string; size?: number } & LabelChanges & WaitOptions
+  return addWaitOptions(withLabelChanges(command)).action(
+    action(async (session, given: string, options: Changes) => {
       const { berth } = session
-      const { name, size: size_gb } = options
-      if (name === undefined && size_gb === undefined) throw nothingToChange('volume')
+      const { name, size: size_gb, label, removeLabel } = options
+      if ((name ?? size_gb ?? label ?? removeLabel) === undefined) throw nothingToChange('volume')
       const volume = await find(berth, volumeKind, given)
-      const reply = await berth.volumes.update(volume.volume_id, { name, size_gb })
+      const change = { name, size_gb, ...labelsAfter(volume, options) }
+      const reply = await berth.volumes.update(volume.volume_id, change)
       if (!('operation_id' in reply)) return showVolume(session, reply)
       await follow(session, name ?? volume.name, reply, options)
       if (volume.server_id === null || session.format !== 'table' || !wantsWait(session, options)) return

@@ -35,7 +35,8 @@ export function sshKeys(call: Call) {
     /** One page. */
     list,
     /** All, page by page. */
-    listAll: (options?: CallOptions) => everyItem(list, 'ssh_key_id', {}, options),
+    listAll: (query: Query<'GET /account/ssh_keys'> = {}, options?: CallOptions) =>
+      everyItem(list, 'ssh_key_id', query, options),
     get: (ssh_key_id: string, options?: CallOptions) =>
       call('GET /account/ssh_keys/{ssh_key_id}', { path: { ssh_key_id } }, options),
     create: (body: SshKeyCreate, options?: CallOptions) => call('POST /account/ssh_keys', { body }, options),

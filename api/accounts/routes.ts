@@ -26,12 +26,13 @@ import {
   ProjectUpdate,
   SshKey,
   SshKeyCreate,
+  SshKeyQuery,
   SshKeyUpdate,
   Token,
   TokenCreate,
   TokenRevocation,
 } from './schema.ts'
-import { addSshKey, deleteSshKey, findSshKey, listSshKeys, renameSshKey, sshKeyQuota } from './ssh-keys.ts'
+import { addSshKey, deleteSshKey, findSshKey, listSshKeys, sshKeyQuota, updateSshKey } from './ssh-keys.ts'
 import type { SshKeyTable } from './tables.ts'
 import { readToken } from './token-input.ts'
 import { findValidToken, listTokens, tokenQuota } from './tokens.ts'
@@ -181,9 +182,10 @@ function sshKeysRoutes(db: Database, clock: Clock): Route[] {
       summary: 'List SSH keys',
       description:
         'The public keys that new servers can accept, newest first. Servers keep the keys that they were created with, whatever happens to this list.',
-      query: paging,
+      query: SshKeyQuery,
       reply: { 200: listOf(SshKey) },
-      run: (call) => paged(call, (page) => listSshKeys(db, call.actor.accountId, page), sshKeyView),
+      run: (call) =>
+        paged(call, (page) => listSshKeys(db, call.actor.accountId, call.query.label, page), sshKeyView),
     }),
     route({
       id: 'addSshKey',
@@ -247,7 +249,7 @@ function sshKeyRoutes(db: Database, clock: Clock): Route[] {
       load,
       body: SshKeyUpdate,
       reply: { 200: SshKey },
-      run: async ({ loaded, body }) => sshKeyView(await renameSshKey(db, clock, loaded, body)),
+      run: async ({ loaded, body }) => sshKeyView(await updateSshKey(db, clock, loaded, body)),
     }),
     route({
       id: 'deleteSshKey',

@@ -1,7 +1,18 @@
 import Type, { type Static } from 'typebox'
 import type { Quota } from '../feature.ts'
 import { fineScopes, roleNames, scopeNames } from '../http/contract/auth.ts'
-import { CreatedAt, nullable, timestamp, UpdatedAt, uuid, visibleName } from '../http/contract/fields.ts'
+import {
+  CreatedAt,
+  LabelSelector,
+  Labels,
+  NewLabels,
+  nullable,
+  timestamp,
+  UpdatedAt,
+  uuid,
+  visibleName,
+} from '../http/contract/fields.ts'
+import { pagingQuery } from '../http/contract/paging.ts'
 import { defineProblems } from '../http/contract/problem.ts'
 
 export const accountProblems = defineProblems({
@@ -106,6 +117,7 @@ export const SshKey = Type.Object(
       examples: ['SHA256:BG2L77QnDhh1ECY49/Cdlc8DfQd+VK7WLhpBisLHfiQ'],
     }),
     key_type: Type.String({ description: 'Type of the key as OpenSSH names it', examples: ['ssh-ed25519'] }),
+    labels: Labels,
     created_at: CreatedAt,
   },
   { title: 'SshKey', description: 'A public key that new servers can accept' },
@@ -122,14 +134,17 @@ export const SshKeyCreate = Type.Object(
         'One line of a .pub file: ed25519, ecdsa, rsa with 2048 (Packer: 2014) to 16384 bits, or a security key; no options before it',
       examples: [PUBLIC_KEY],
     }),
+    labels: Type.Optional(NewLabels),
   },
   { title: 'SshKeyCreate', description: 'A public key to add' },
 )
 
 export const SshKeyUpdate = Type.Object(
-  { name: Type.Optional(keyName) },
+  { name: Type.Optional(keyName), labels: Type.Optional(NewLabels) },
   { title: 'SshKeyUpdate', description: 'Fields to change', minProperties: 1 },
 )
+
+export const SshKeyQuery = Type.Object({ ...pagingQuery, label: Type.Optional(LabelSelector) })
 
 const ScopeName = Type.Enum([...scopeNames])
 export const Scopes = Type.Array(ScopeName, {

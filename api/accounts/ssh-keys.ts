@@ -1,6 +1,8 @@
+import type { Static } from 'typebox'
 import { v7 as uuid } from 'uuid'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
+import { labelled, labelsColumn } from '../database/labels.ts'
 import { countIn, type Page, pageOf } from '../database/page.ts'
 import { record } from '../events/outbox.ts'
 import type { Quota } from '../feature.ts'
@@ -9,12 +11,12 @@ import type { Remember } from '../http/contract/route.ts'
 import { lockAccount } from './accounts.ts'
 import { parsePublicKey } from './public-key.ts'
 import { requireRoom } from './quotas.ts'
-import { accountProblems } from './schema.ts'
+import { accountProblems, type SshKeyCreate, type SshKeyUpdate } from './schema.ts'
 import type { SshKeyTable } from './tables.ts'
 import { sshKeyView } from './view.ts'
 
-export function listSshKeys(db: Queries, accountId: string, page: Page) {
-  return pageOf(ofAccount(db, accountId).selectAll().orderBy('ssh_key_id', 'desc'), page)
+export function listSshKeys(db: Queries, accountId: string, label: string | undefined, page: Page) {
+  return pageOf(labelled(ofAccount(db, accountId).selectAll(), label).orderBy('ssh_key_id', 'desc'), page)
 }
 
 export function findSshKey(db: Queries, accountId: string, sshKeyId: string) {
@@ -42,7 +44,7 @@ export async function addSshKey(
   db: Database,
   clock: Clock,
   accountId: string,
-  { name, public_key }: { name: string; public_key: string },
+  { name, public_key, labels = {} }: Static<typeof SshKeyCreate>,
   remember: Remember,
 ): Promise<SshKeyTable> {
   const key = parsePublicKey(public_key)
@@ -54,6 +56,7 @@ export async function addSshKey(
     public_key: public_key.trim(),
     fingerprint: key.fingerprint,
     key_type: key.type,
+    labels: JSON.stringify(labels),
     created_at: clock.now(),
   }
   await db.transaction().execute(async (tx) => {
@@ -81,16 +84,16 @@ export async function addSshKey(
 }
 
 /** @throws ApiError ssh_key_not_found if it was deleted since */
-export function renameSshKey(
+export function updateSshKey(
   db: Database,
   clock: Clock,
   { account_id, ssh_key_id }: SshKeyTable,
-  change: { name?: string },
+  { labels, ...rest }: Static<typeof SshKeyUpdate>,
 ): Promise<SshKeyTable> {
   return db.transaction().execute(async (tx) => {
     const row = await tx
       .updateTable('ssh_keys')
-      .set(change)
+      .set({ ...rest, ...labelsColumn(labels) })
       .where('account_id', '=', account_id)
       .where('ssh_key_id', '=', ssh_key_id)
       .returningAll()

@@ -73,5 +73,7 @@ export interface SshKeyTable {
   public_key: string
   fingerprint: string
   key_type: string
+  /** JSON. */
+  labels: string
   created_at: number
 }

@@ -1,3 +1,4 @@
+import { labelsOf } from '../database/labels.ts'
 import { type Actor, covered, scopeNames } from '../http/contract/auth.ts'
 import { isoTime, isoTimeOrNull } from '../http/contract/fields.ts'
 import type { Me, Project, SshKey, Token } from './schema.ts'
@@ -25,6 +26,7 @@ export function sshKeyView(row: SshKeyTable): SshKey {
     public_key: row.public_key,
     fingerprint: row.fingerprint,
     key_type: row.key_type,
+    labels: labelsOf(row),
     created_at: isoTime(row.created_at),
   }
 }

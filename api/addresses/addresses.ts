@@ -1,15 +1,17 @@
+import type { Static } from 'typebox'
 import { findAccount, lockAccount, takeRoom } from '../accounts/accounts.ts'
 import type { Capacity } from '../catalog/capacity.ts'
 import { type Catalog, findZone, onSale, unknownZone, type Zone } from '../catalog/file.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
+import { labelled, labelsColumn } from '../database/labels.ts'
 import { countIn, type Page, pageOf } from '../database/page.ts'
 import { record } from '../events/outbox.ts'
 import type { Quota } from '../feature.ts'
 import type { Actor } from '../http/contract/auth.ts'
 import { ApiError, bodyIssue, found, invalid } from '../http/contract/problem.ts'
 import type { Remember } from '../http/contract/route.ts'
-import { type AddressCreate, type AddressUpdate, addressProblems } from './schema.ts'
+import { type AddressCreate, type AddressQuery, type AddressUpdate, addressProblems } from './schema.ts'
 import type { AddressTable } from './tables.ts'
 import { addressPrice, type Family, giveBack, takeAddress } from './taking.ts'
 import { addressView } from './view.ts'
@@ -52,11 +54,14 @@ export interface AddressesOptions {
   changed: (serverIds: readonly string[]) => void
 }
 
-/** Newest first. @param serverId selects the ones of this server */
-export function listAddresses(db: Queries, accountId: string, serverId: string | undefined, page: Page) {
+/** Selects the addresses of a server, and those with labels. */
+type Filter = Static<typeof AddressQuery>
+
+/** Newest first. */
+export function listAddresses(db: Queries, accountId: string, filter: Filter, page: Page) {
   const all = present(db).where('account_id', '=', accountId)
-  const own = serverId === undefined ? all : all.where('server_id', '=', serverId)
-  return pageOf(own.selectAll().orderBy('address_id', 'desc'), page)
+  const own = filter.server_id === undefined ? all : all.where('server_id', '=', filter.server_id)
+  return pageOf(labelled(own.selectAll(), filter.label).orderBy('address_id', 'desc'), page)
 }
 
 export function findAddress(db: Queries, accountId: string, addressId: string) {
@@ -84,7 +89,7 @@ export const addressQuota: Quota = {
 export async function reserveAddress(
   options: AddressesOptions,
   { accountId }: Pick<Actor, 'accountId'>,
-  { zone_slug, family, server_id: taker }: AddressCreate,
+  { zone_slug, family, server_id: taker, labels }: AddressCreate,
   remember: Remember,
 ): Promise<AddressTable> {
   const { db, clock, catalog, capacity, serverRows, requireCover, changed } = options
@@ -100,7 +105,14 @@ export async function reserveAddress(
     const price = addressPrice(catalog, zone, family, now)
     if (price.price_hour > 0) await requireCover(tx, accountId, price.price_hour)
     const { default_project_id: project_id } = await findAccount(tx, accountId)
-    const wanted = { account_id: accountId, project_id, family, server_id, goes_with: null }
+    const wanted = {
+      account_id: accountId,
+      project_id,
+      family,
+      server_id,
+      goes_with: null,
+      ...labelsColumn(labels),
+    }
     const taken = await takeAddress(tx, catalog, zone, wanted, now)
     if (server_id !== null)
       await serverRows.update(tx, server_id, { [family]: taken.address, updated_at: now })
@@ -112,14 +124,14 @@ export async function reserveAddress(
 }
 
 /**
- * Assigns an address to another server, unassigns it, or changes its reverse DNS name. An address that came with a
+ * Assigns an address to another server, unassigns it, or changes its reverse DNS name and labels. An address that came with a
  * server is reserved from then on.
  * @throws ApiError validation_failed, address_not_found, operation_in_progress, address_in_use, quota_exceeded
  */
 export async function updateAddress(
   options: AddressesOptions,
   loaded: AddressTable,
-  { server_id, reverse_dns }: AddressUpdate,
+  { server_id, reverse_dns, labels }: AddressUpdate,
 ): Promise<AddressTable> {
   const { clock, serverRows, changed } = options
   const { before, after } = await withLockedServers(
@@ -134,6 +146,7 @@ export async function updateAddress(
       const change = {
         ...(isMoved ? { server_id, goes_with: null } : {}),
         ...(reverse_dns === undefined ? {} : { reverse_dns }),
+        ...labelsColumn(labels),
         updated_at: now,
       }
       const after = { ...before, ...change }

@@ -49,11 +49,7 @@ export function addressRoutes(options: AddressesOptions): Route[] {
       query: AddressQuery,
       reply: { 200: listOf(Address) },
       run: (call) =>
-        paged(
-          call,
-          (page) => listAddresses(db, call.actor.accountId, call.query.server_id, page),
-          addressView,
-        ),
+        paged(call, (page) => listAddresses(db, call.actor.accountId, call.query, page), addressView),
     }),
     reserveRoute(options),
     route({

@@ -1,6 +1,15 @@
 import Type, { type Static } from 'typebox'
 import { ZoneSlug } from '../catalog/schema.ts'
-import { CreatedAt, MonthPrice, nullable, UpdatedAt, uuid } from '../http/contract/fields.ts'
+import {
+  CreatedAt,
+  LabelSelector,
+  Labels,
+  MonthPrice,
+  NewLabels,
+  nullable,
+  UpdatedAt,
+  uuid,
+} from '../http/contract/fields.ts'
 import { pagingQuery } from '../http/contract/paging.ts'
 import { defineProblems } from '../http/contract/problem.ts'
 
@@ -44,6 +53,7 @@ export const Address = Type.Object(
     reverse_dns: nullable(ReverseDns, {
       description: 'Reverse DNS name, in effect once the operator has published it; null for none',
     }),
+    labels: Labels,
     price_month_rub: MonthPrice,
     created_at: CreatedAt,
     updated_at: UpdatedAt,
@@ -63,6 +73,7 @@ export const AddressCreate = Type.Object(
         'GET /servers',
       ),
     ),
+    labels: Type.Optional(NewLabels),
   },
   {
     title: 'AddressCreate',
@@ -80,6 +91,7 @@ export const AddressUpdate = Type.Object(
     reverse_dns: Type.Optional(
       nullable(ReverseDns, { description: 'Reverse DNS name, up to 253 characters; null for none' }),
     ),
+    labels: Type.Optional(NewLabels),
   },
   {
     title: 'AddressUpdate',
@@ -95,6 +107,7 @@ export const AddressQuery = Type.Object({
   server_id: Type.Optional(
     uuid('01a1fb45-1ac2-75b7-a056-9ee82769d403', 'Only the addresses of this server', 'GET /servers'),
   ),
+  label: Type.Optional(LabelSelector),
 })
 
 export const AddressDeletion = Type.Object({

@@ -18,6 +18,8 @@ export interface AddressTable {
   /** The server that it was created with, and is released with. */
   goes_with: string | null
   reverse_dns: string | null
+  /** JSON. */
+  labels: string
   price_month: number
   price_hour: number
   /** The time whose prices these are. */

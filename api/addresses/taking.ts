@@ -20,7 +20,8 @@ const QUICK_TRIES = 16
 
 export type Family = AddressTable['family']
 type AddressPrice = Pick<AddressTable, 'price_month' | 'price_hour'>
-type Wanted = Pick<AddressTable, 'account_id' | 'project_id' | 'family' | 'server_id' | 'goes_with'>
+type Wanted = Pick<AddressTable, 'account_id' | 'project_id' | 'family' | 'server_id' | 'goes_with'> &
+  Partial<Pick<AddressTable, 'labels'>>
 
 /** The price of an address at a time. IPv6 is free. */
 export function addressPrice({ prices }: Catalog, zone: Zone, family: Family, at: number): AddressPrice {
@@ -74,7 +75,7 @@ async function insertAddress(
   now: number,
 ): Promise<AddressTable | null> {
   const row: AddressTable = {
-    ...{ address_id: uuid(), zone_slug, ...wanted, reverse_dns: null },
+    ...{ address_id: uuid(), zone_slug, labels: '{}', ...wanted, reverse_dns: null },
     ...{ priced_at: now, created_at: now, updated_at: now, released_at: null },
   }
   const { numInsertedOrUpdatedRows: written } = await tx

@@ -1,3 +1,4 @@
+import { labelsOf } from '../database/labels.ts'
 import { isoTime } from '../http/contract/fields.ts'
 import { formatMoney } from '../money.ts'
 import type { Address } from './schema.ts'
@@ -11,6 +12,7 @@ export function addressView(row: AddressTable): Address {
     zone_slug: row.zone_slug,
     server_id: row.server_id,
     reverse_dns: row.reverse_dns,
+    labels: labelsOf(row),
     price_month_rub: formatMoney(row.price_month),
     created_at: isoTime(row.created_at),
     updated_at: isoTime(row.updated_at),

@@ -1,4 +1,5 @@
-import { sql } from 'kysely'
+import { type SelectQueryBuilder, sql } from 'kysely'
+import type { Schema } from './schema.ts'
 
 /** The name of a label, as part of a pattern. */
 export const LABEL_NAME = '[A-Za-z0-9]([A-Za-z0-9._/-]{0,61}[A-Za-z0-9])?'
@@ -41,4 +42,23 @@ export function selecting(selector: string) {
     const rest = sql`replace(labels, ${fragment}, '')`
     return isNegated ? sql<boolean>`${rest} = labels` : sql<boolean>`${rest} <> labels`
   })
+}
+
+/** Selects the rows of a query whose column `labels` matches a selector, if one is given. */
+export function labelled<Table extends keyof Schema, Row>(
+  query: SelectQueryBuilder<Schema, Table, Row>,
+  selector: string | undefined,
+): SelectQueryBuilder<Schema, Table, Row> {
+  return (selector === undefined ? [] : selecting(selector)).reduce((all, term) => all.where(term), query)
+}
+
+/** The labels of a row. */
+export function labelsOf(row: { labels: string }): Record<string, string> {
+  const labels: Record<string, string> = JSON.parse(row.labels)
+  return labels
+}
+
+/** The column of the labels that a request gives; empty if it gives none. */
+export function labelsColumn(labels: Readonly<Record<string, string>> | undefined): { labels?: string } {
+  return labels === undefined ? {} : { labels: JSON.stringify(labels) }
 }

@@ -1,9 +1,11 @@
+import type { Static } from 'typebox'
 import { v7 as uuid } from 'uuid'
 import { lockAccount } from '../accounts/accounts.ts'
 import { type Limited, requireRoom } from '../accounts/quotas.ts'
 import type { Capacity } from '../catalog/capacity.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
+import { labelled, labelsColumn } from '../database/labels.ts'
 import { countIn, type Page, pageOf } from '../database/page.ts'
 import { record } from '../events/outbox.ts'
 import type { Quota } from '../feature.ts'
@@ -11,7 +13,13 @@ import { ApiError, bodyIssue, found, invalid, type ProblemType } from '../http/c
 import type { Remember } from '../http/contract/route.ts'
 import { firewallsOf, type Protected, requireProtectable } from './protection.ts'
 import { readRules } from './rules.ts'
-import { type FirewallCreate, type FirewallUpdate, firewallProblems, MOST_SERVERS } from './schema.ts'
+import {
+  type FirewallCreate,
+  type FirewallQuery,
+  type FirewallUpdate,
+  firewallProblems,
+  MOST_SERVERS,
+} from './schema.ts'
 import type { FirewallTable } from './tables.ts'
 import { type FirewallRow, firewallView } from './view.ts'
 
@@ -27,11 +35,14 @@ export interface FirewallsOptions {
   changed: (serverIds: readonly string[]) => void
 }
 
-/** Newest first. @param serverId selects the ones of this server */
+/** Selects the firewalls of a server, and those with labels. */
+type Filter = Static<typeof FirewallQuery>
+
+/** Newest first. */
 export async function listFirewalls(
   { db, protectedServers }: FirewallsOptions,
   accountId: string,
-  serverId: string | undefined,
+  { server_id: serverId, label }: Filter,
   page: Page,
 ): Promise<{ items: FirewallRow[]; total: number }> {
   let query = db.selectFrom('firewalls').selectAll().where('account_id', '=', accountId)
@@ -41,7 +52,7 @@ export async function listFirewalls(
     const ids = own.map(({ firewall_id }) => firewall_id)
     query = query.where('firewall_id', 'in', ids.length > 0 ? ids : [''])
   }
-  const { items, total } = await pageOf(query.orderBy('firewall_id', 'desc'), page)
+  const { items, total } = await pageOf(labelled(query, label).orderBy('firewall_id', 'desc'), page)
   return { items: await withServers(db, items), total }
 }
 
@@ -71,7 +82,7 @@ export const firewallQuota: Quota = {
 export async function createFirewall(
   options: FirewallsOptions,
   accountId: string,
-  { name, rules = [], label_selector = null }: FirewallCreate,
+  { name, rules = [], label_selector = null, labels = {} }: FirewallCreate,
   remember: Remember,
 ): Promise<FirewallRow> {
   const now = options.clock.now()
@@ -81,6 +92,7 @@ export async function createFirewall(
     name,
     rules: JSON.stringify(readRules(rules)),
     label_selector,
+    labels: JSON.stringify(labels),
     created_at: now,
     updated_at: now,
   }
@@ -99,10 +111,14 @@ export async function createFirewall(
 export async function updateFirewall(
   options: FirewallsOptions,
   { account_id, firewall_id }: FirewallRow,
-  { rules, ...rest }: FirewallUpdate,
+  { rules, labels, ...rest }: FirewallUpdate,
   check: (current: FirewallRow) => void,
 ): Promise<FirewallRow> {
-  const written = { ...rest, ...(rules && { rules: JSON.stringify(readRules(rules)) }) }
+  const written = {
+    ...rest,
+    ...labelsColumn(labels),
+    ...(rules && { rules: JSON.stringify(readRules(rules)) }),
+  }
   return change(options, account_id, async (tx) => {
     check(found(await findFirewall(tx, account_id, firewall_id), firewallProblems.firewall_not_found))
     return write(tx, options, account_id, firewall_id, written)

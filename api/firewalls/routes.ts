@@ -60,11 +60,7 @@ function collectionRoutes(options: FirewallsOptions): Route[] {
       query: FirewallQuery,
       reply: { 200: listOf(Firewall) },
       run: (call) =>
-        paged(
-          call,
-          (page) => listFirewalls(options, call.actor.accountId, call.query.server_id, page),
-          firewallView,
-        ),
+        paged(call, (page) => listFirewalls(options, call.actor.accountId, call.query, page), firewallView),
     }),
     route({
       id: 'createFirewall',

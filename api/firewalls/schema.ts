@@ -1,5 +1,14 @@
 import Type, { type Static } from 'typebox'
-import { CreatedAt, LabelSelector, nullable, UpdatedAt, uuid, visibleName } from '../http/contract/fields.ts'
+import {
+  CreatedAt,
+  LabelSelector,
+  Labels,
+  NewLabels,
+  nullable,
+  UpdatedAt,
+  uuid,
+  visibleName,
+} from '../http/contract/fields.ts'
 import { pagingQuery } from '../http/contract/paging.ts'
 import { defineProblems } from '../http/contract/problem.ts'
 
@@ -96,6 +105,7 @@ export const Firewall = Type.Object(
     label_selector: Selector(
       'Servers with matching labels have the firewall, too; null: only those in `server_ids`',
     ),
+    labels: Labels,
     created_at: CreatedAt,
     updated_at: UpdatedAt,
   },
@@ -110,6 +120,7 @@ export const FirewallCreate = Type.Object(
     label_selector: Type.Optional(
       Selector('Attaches it to all servers with matching labels, including future ones; default: none'),
     ),
+    labels: Type.Optional(NewLabels),
   },
   {
     title: 'FirewallCreate',
@@ -124,6 +135,7 @@ export const FirewallUpdate = Type.Object(
     name: Type.Optional(Name),
     rules: Type.Optional(Rules),
     label_selector: Type.Optional(Selector('Attaches it to all servers with matching labels; null: to none')),
+    labels: Type.Optional(NewLabels),
   },
   {
     title: 'FirewallUpdate',
@@ -154,6 +166,7 @@ export const FirewallQuery = Type.Object({
   server_id: Type.Optional(
     uuid(SERVER, 'Only the firewalls of this server, by its id or its labels', 'GET /servers'),
   ),
+  label: Type.Optional(LabelSelector),
 })
 
 /** The firewalls of an order. */

@@ -13,6 +13,8 @@ export interface FirewallTable {
   rules: string
   /** Servers with matching labels have it, too. */
   label_selector: string | null
+  /** JSON, of the firewall itself. */
+  labels: string
   created_at: number
   updated_at: number
 }

@@ -1,3 +1,4 @@
+import { labelsOf } from '../database/labels.ts'
 import { isoTime } from '../http/contract/fields.ts'
 import type { Firewall, FirewallRule } from './schema.ts'
 import type { FirewallTable } from './tables.ts'
@@ -12,6 +13,7 @@ export function firewallView(row: FirewallRow): Firewall {
     rules: rulesOf(row),
     server_ids: row.serverIds,
     label_selector: row.label_selector,
+    labels: labelsOf(row),
     created_at: isoTime(row.created_at),
     updated_at: isoTime(row.updated_at),
   }

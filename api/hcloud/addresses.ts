@@ -5,7 +5,7 @@ import { missing, unsupported } from './errors.ts'
 import { answer, type Exchange, type HcloudRoute } from './exchange.ts'
 import type { Listed } from './lists.ts'
 import { type Offers, offersOf } from './offers.ts'
-import { changing, Labels, protection, type Resource, reading, refuseLabels } from './resources.ts'
+import { changing, Labels, protection, type Resource, reading } from './resources.ts'
 
 const Family = Type.Enum(['ipv4', 'ipv6'])
 const Named = Type.Union([Type.String(), Type.Integer()])
@@ -13,11 +13,11 @@ const MaybeText = Type.Optional(Type.String())
 const MaybeNumber = Type.Optional(Type.Integer())
 
 /** The fields of an address under both of its names. Its name is the address itself. */
-function common(x: Exchange, { address_id, address, family, reverse_dns, created_at }: Address) {
+function common(x: Exchange, { address_id, address, family, reverse_dns, labels, created_at }: Address) {
   return {
     ...{ id: x.ref('address', address_id), name: address, ip: address, type: family, blocked: false },
     dns_ptr: reverse_dns === null ? [] : [{ ip: address, dns_ptr: reverse_dns }],
-    ...{ protection: { delete: false }, labels: {}, created: created_at },
+    ...{ protection: { delete: false }, labels, created: created_at },
   }
 }
 
@@ -113,16 +113,20 @@ async function reserve(
     type: 'ipv4' | 'ipv6'
     server: number | undefined
     place: string | number | undefined
+    labels: Record<string, string> | undefined
   },
 ): Promise<string> {
   const server = wanted.server ? await x.server(wanted.server) : null
   const { zone_slug } = await (await offersOf(x)).zone({ location: server?.zone_slug ?? wanted.place })
   const holder = server ? { server_id: server.server_id } : {}
-  const body = { family: wanted.type, zone_slug, ...holder }
+  const { type: family, labels = {} } = wanted
+  const body = { family, zone_slug, labels, ...holder }
   return (await x.v1<Address>('reserveAddress', { body })).address_id
 }
 
-const Deletion = { param: 'address_id', update: null, remove: 'deleteAddress' } as const
+const Changes = {
+  ...{ param: 'address_id', update: 'updateAddress', isRenamed: false, remove: 'deleteAddress' },
+} as const
 
 export const addressRoutes: HcloudRoute[] = [
   ...reading(floating),
@@ -139,8 +143,7 @@ export const addressRoutes: HcloudRoute[] = [
       labels: Labels,
     }),
     run: async (x, { type, home_location: place, server, labels }) => {
-      refuseLabels(labels)
-      const id = await reserve(x, { type, server, place })
+      const id = await reserve(x, { type, server, place, labels })
       const action = server ? done(x, 'assign_floating_ip', ['address', id]).action : null
       return { floating_ip: await floating.find(x, id), action }
     },
@@ -159,16 +162,15 @@ export const addressRoutes: HcloudRoute[] = [
       labels: Labels,
     }),
     run: async (x, { type, location, datacenter, assignee_id: server, auto_delete, labels }) => {
-      refuseLabels(labels)
       if (auto_delete)
         throw unsupported('A reserved address stays when its server is deleted. Leave auto_delete out.')
-      const id = await reserve(x, { type, server, place: location ?? datacenter })
+      const id = await reserve(x, { type, server, place: location ?? datacenter, labels })
       const action = server ? done(x, 'assign_primary_ip', ['address', id]).action : null
       return { primary_ip: await primary.find(x, id), action }
     },
   }),
-  ...changing(floating, Deletion),
-  ...changing(primary, Deletion),
+  ...changing(floating, Changes),
+  ...changing(primary, Changes),
   ...addressActions(floating, 'server'),
   ...addressActions(primary, 'assignee_id'),
   answer({

@@ -4,7 +4,7 @@ import { actionsOn, done } from './actions.ts'
 import { unsupported } from './errors.ts'
 import { answer, type Exchange, type HcloudRoute } from './exchange.ts'
 import type { Listed } from './lists.ts'
-import { changing, Labels, type Resource, reading, refuseLabels, requireFree } from './resources.ts'
+import { changing, Labels, type Resource, reading, requireFree } from './resources.ts'
 
 const MaybeText = Type.Optional(Type.String())
 const Cidrs = Type.Optional(Type.Array(Type.String(), { maxItems: 100 }))
@@ -54,10 +54,10 @@ function ruleOf({
 function firewallView(x: Exchange, firewall: Firewall): Listed {
   const { firewall_id, name, rules, server_ids, label_selector: selector, created_at } = firewall
   const servers = server_ids.map((id) => ({ type: 'server', server: { id: x.ref('server', id) } }))
-  const labels = { type: 'label_selector', label_selector: { selector }, applied_to_resources: [] }
+  const labelled = { type: 'label_selector', label_selector: { selector }, applied_to_resources: [] }
   return Object.assign(
-    { id: x.ref('firewall', firewall_id), name, labels: {}, created: created_at },
-    { rules: rules.map(ruleView), applied_to: selector === null ? servers : [...servers, labels] },
+    { id: x.ref('firewall', firewall_id), name, labels: firewall.labels, created: created_at },
+    { rules: rules.map(ruleView), applied_to: selector === null ? servers : [...servers, labelled] },
   )
 }
 
@@ -125,11 +125,10 @@ export const firewallRoutes: HcloudRoute[] = [
       apply_to: Type.Optional(Targets),
       labels: Labels,
     }),
-    run: async (x, { name, rules = [], apply_to = [], labels }) => {
-      refuseLabels(labels)
+    run: async (x, { name, rules = [], apply_to = [], labels = {} }) => {
       await requireFree(x, firewalls, name)
       const { firewall_id } = await x.v1<Firewall>('createFirewall', {
-        body: { name, rules: rules.map(ruleOf) },
+        body: { name, rules: rules.map(ruleOf), labels },
       })
       await apply(x, firewall_id, apply_to)
       return { firewall: await firewalls.find(x, firewall_id), actions: [] }

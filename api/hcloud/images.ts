@@ -1,12 +1,13 @@
 import { Type } from 'typebox'
 import type { Image } from '../snapshots/image-schema.ts'
 import type { Backup, Snapshot } from '../snapshots/schema.ts'
+import { done } from './actions.ts'
 import { missing, unsupported } from './errors.ts'
 import { answer, type Exchange, type HcloudRoute } from './exchange.ts'
 import { type Listed, listed } from './lists.ts'
 import type { Kind, Numbered } from './numbers.ts'
 import { type Offers, offersOf } from './offers.ts'
-import { Labels, refuseLabels } from './resources.ts'
+import { Labels } from './resources.ts'
 
 /** The kinds of things that these clients know as images. */
 const imageKinds: readonly Kind[] = ['template', 'snapshot', 'backup', 'own_image']
@@ -22,7 +23,7 @@ const copyKinds = Object.keys(copies) as CopyKind[] // the keys of a constant ta
 
 /** The fields that copies of all kinds have. */
 type Copy = { status: string } & Pick<Snapshot, 'name' | 'size_gb' | 'template_id' | 'created_at'> &
-  Partial<Pick<Snapshot, 'server_id' | 'disk_gb'>> &
+  Partial<Pick<Snapshot, 'server_id' | 'disk_gb' | 'labels'>> &
   Partial<Pick<Image, 'min_disk_gb' | 'os_family'>>
 
 function copyView(x: Exchange, offers: Offers, kind: CopyKind, id: string, copy: Copy): Listed {
@@ -38,7 +39,7 @@ function copyView(x: Exchange, offers: Offers, kind: CopyKind, id: string, copy:
     bound_to: kind === 'backup' ? server : null,
     os_flavor: template?.os_family ?? copy.os_family ?? 'unknown',
     ...{ os_version: null, rapid_deploy: false, protection: { delete: false }, deprecated: null },
-    ...{ deleted: null, labels: {}, architecture: 'x86' },
+    ...{ deleted: null, labels: copy.labels ?? {}, architecture: 'x86' },
   }
   return shown
 }
@@ -122,13 +123,23 @@ export const imageRoutes: HcloudRoute[] = [
       labels: Labels,
     }),
     run: async (x, { description, type, labels }) => {
-      refuseLabels(labels)
       const { kind, params } = await ownCopy(x)
       const { update } = copies[kind]
       if (update === null || (type !== undefined && type !== 'snapshot'))
-        throw unsupported('Only the description of a snapshot can be changed.')
-      if (description) await x.v1(update, { params, body: { name: description } })
+        throw unsupported('Only the description and the labels of a snapshot can be changed.')
+      const body = { ...(description ? { name: description } : {}), ...(labels ? { labels } : {}) }
+      if (Object.keys(body).length > 0) await x.v1(update, { params, body })
       return { image: await imageView(x, await numberedImage(x)) }
+    },
+  }),
+  answer({
+    method: 'POST',
+    path: '/images/:id/actions/change_protection',
+    body: Type.Object({ delete: Type.Optional(Type.Boolean()) }),
+    run: async (x, { delete: isKept }) => {
+      const { kind, id } = await numberedImage(x)
+      if (isKept) throw unsupported('Only servers can be protected from deletion here.')
+      return done(x, 'change_protection', [kind, id])
     },
   }),
   answer({

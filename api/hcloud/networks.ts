@@ -5,16 +5,7 @@ import { unsupported } from './errors.ts'
 import { answer, type Exchange, type HcloudRoute } from './exchange.ts'
 import type { Listed } from './lists.ts'
 import { offersOf } from './offers.ts'
-import {
-  changing,
-  Labels,
-  protection,
-  type Resource,
-  reading,
-  refuseLabels,
-  refusing,
-  requireFree,
-} from './resources.ts'
+import { changing, Labels, protection, type Resource, reading, refusing, requireFree } from './resources.ts'
 
 /** The address after the first of a range, which these clients show as the gateway. */
 function gatewayOf(range: string): string {
@@ -25,7 +16,7 @@ function gatewayOf(range: string): string {
 /** A network has one subnet, which is all of it. */
 function networkView(
   x: Exchange,
-  { network_id, name, ip_range, zone_slug, servers, created_at }: Network,
+  { network_id, name, ip_range, zone_slug, servers, labels, created_at }: Network,
 ): Listed {
   const shown = {
     ...{ id: x.ref('network', network_id), name, ip_range },
@@ -34,7 +25,7 @@ function networkView(
     ],
     ...{ routes: [], load_balancers: [], expose_routes_to_vswitch: false },
     servers: servers.map(({ server_id }) => x.ref('server', server_id)),
-    ...{ protection: { delete: false }, labels: {}, created: created_at },
+    ...{ protection: { delete: false }, labels, created: created_at },
   }
   return shown
 }
@@ -50,6 +41,7 @@ const Subnet = Type.Object({
   type: Type.Optional(Type.String()),
   ip_range: Type.Optional(Type.String()),
   network_zone: Type.Optional(Type.String()),
+  vswitch_id: Type.Optional(Type.Literal(0)),
   gateway: Type.Optional(Type.String()),
 })
 
@@ -78,6 +70,8 @@ function subnetAction(name: 'add_subnet' | 'delete_subnet'): HcloudRoute {
 const Attachment = Type.Object({
   network: Type.Integer(),
   ip: Type.Optional(Type.String()),
+  /** The subnet, which is all of the network. */
+  ip_range: Type.Optional(Type.String()),
   alias_ips: Type.Optional(Type.Array(Type.String(), { maxItems: 0 })),
 })
 
@@ -86,9 +80,10 @@ const attachments: HcloudRoute[] = [
     method: 'POST',
     path: '/servers/:id/actions/attach_to_network',
     body: Attachment,
-    run: async (x, { network, ip }) => {
+    run: async (x, { network, ip, ip_range }) => {
       const { server_id } = await x.server()
       const params = { network_id: await x.idOf('network', network) }
+      if (ip_range) refuseParts((await x.v1<Network>('getNetwork', { params })).ip_range, [{ ip_range }])
       return begun(x, 'attachNetwork', { params, body: { server_id, ...(ip ? { ipv4: ip } : {}) } })
     },
   }),
@@ -118,12 +113,11 @@ export const networkRoutes: HcloudRoute[] = [
       expose_routes_to_vswitch: Type.Optional(Type.Literal(false)),
       labels: Labels,
     }),
-    run: async (x, { name, ip_range, subnets = [], labels }) => {
-      refuseLabels(labels)
+    run: async (x, { name, ip_range, subnets = [], labels = {} }) => {
       refuseParts(ip_range, subnets)
       await requireFree(x, networks, name)
       const { zone_slug } = await (await offersOf(x)).zone({ location: subnets[0]?.network_zone })
-      const network = await x.v1<Network>('createNetwork', { body: { name, ip_range, zone_slug } })
+      const network = await x.v1<Network>('createNetwork', { body: { name, ip_range, zone_slug, labels } })
       return { network: networkView(x, network) }
     },
   }),

@@ -20,8 +20,9 @@ export interface Resource {
 interface Changes {
   /** The parameter of their paths. */
   param: string
-  /** Null if nothing of it can be renamed: a name is then accepted and not kept. */
-  update: string | null
+  update: string
+  /** False if it has no name of its own: one is then accepted and not kept. */
+  isRenamed?: boolean
   remove: string
 }
 
@@ -42,21 +43,29 @@ export function reading({ kind, one, many, all, find }: Resource): HcloudRoute[]
   ]
 }
 
-/** The routes that rename and delete a kind of object. */
-export function changing(resource: Resource, { param, update, remove }: Changes): HcloudRoute[] {
+/** The routes that change the name and labels of a kind of object, and delete it. */
+export function changing(
+  resource: Resource,
+  { param, update, isRenamed = true, remove }: Changes,
+): HcloudRoute[] {
   const { kind, one, many, find } = resource
   return [
     answer({
       method: 'PUT',
       path: `/${many}/:id`,
-      body: Type.Object({ name: Type.Optional(Type.String()), labels: Labels }),
+      body: Type.Object({
+        name: Type.Optional(Type.String()),
+        labels: Labels,
+        description: Type.Optional(Type.String()),
+        auto_delete: Type.Optional(Type.Literal(false)),
+        expose_routes_to_vswitch: Type.Optional(Type.Literal(false)),
+      }),
       run: async (x, { name = '', labels }) => {
-        refuseLabels(labels)
         const id = await x.idOf(kind, x.param('id'))
-        if (name !== '' && update !== null) {
-          await requireFree(x, resource, name, Number(x.param('id')))
-          await x.v1(update, { params: { [param]: id }, body: { name } })
-        }
+        const isNamed = isRenamed && name !== ''
+        if (isNamed) await requireFree(x, resource, name, Number(x.param('id')))
+        const body = { ...(isNamed ? { name } : {}), ...(labels ? { labels } : {}) }
+        if (Object.keys(body).length > 0) await x.v1(update, { params: { [param]: id }, body })
         return { [one]: await find(x, id) }
       },
     }),
@@ -120,10 +129,4 @@ export async function requireFree(
   const named = (await all(x)).filter((other) => other.name === name)
   await x.settle()
   if (named.some(({ id }) => Number(id) !== number)) throw taken(one, name)
-}
-
-/** Only servers have labels. @throws ApiError unsupported_error */
-export function refuseLabels(labels: object | undefined): void {
-  if (Object.keys(labels ?? {}).length > 0)
-    throw unsupported('Only servers have labels here. Leave labels out.')
 }

@@ -25,7 +25,8 @@ import { serverRoutes } from './servers.ts'
 import { sshKeyRoutes } from './ssh-keys.ts'
 import { volumeRoutes } from './volumes.ts'
 
-const routes: readonly HcloudRoute[] = [
+/** The routes of the interface. */
+export const routes: readonly HcloudRoute[] = [
   ...actionRoutes,
   ...catalogueRoutes,
   ...imageRoutes,

@@ -6,7 +6,7 @@ import { actionOf, begun, done } from './actions.ts'
 import { unsupported } from './errors.ts'
 import { answer, type Exchange, type HcloudRoute } from './exchange.ts'
 import { imageView, sourceOf } from './images.ts'
-import { Labels, refuseLabels, refusing } from './resources.ts'
+import { Labels, refusing } from './resources.ts'
 import { passwordOf, presetOf } from './servers.ts'
 import { keyIds } from './ssh-keys.ts'
 
@@ -14,6 +14,7 @@ import { keyIds } from './ssh-keys.ts'
 const PASSWORD_SECONDS = 30
 const Named = Type.Union([Type.String(), Type.Integer()])
 const Nothing = Type.Object({})
+const UserData = Type.Optional(Type.String())
 
 /** Declares an action on a server of the project. */
 function action<Body extends TObject>(
@@ -58,12 +59,19 @@ const serverPaths = Object.entries(power).map(([name, [id, body]]) =>
 )
 
 const disk = [
-  action('rebuild', Type.Object({ image: Named }), async (x, server, { image }) => {
-    const { ssh_key_ids } = server
-    const body = { ...(await sourceOf(x, image)), ssh_key_ids }
-    const begins = await begun(x, 'rebuildServer', { ...of(server), body })
-    return { ...begins, root_password: ssh_key_ids.length > 0 ? null : await passwordOf(x, server.server_id) }
-  }),
+  action(
+    'rebuild',
+    Type.Object({ image: Named, user_data: UserData }),
+    async (x, server, { image, user_data }) => {
+      const { ssh_key_ids } = server
+      const body = { ...(await sourceOf(x, image)), ssh_key_ids, ...(user_data ? { user_data } : {}) }
+      const begins = await begun(x, 'rebuildServer', { ...of(server), body })
+      return {
+        ...begins,
+        root_password: ssh_key_ids.length > 0 ? null : await passwordOf(x, server.server_id),
+      }
+    },
+  ),
   action(
     'change_type',
     Type.Object({ server_type: Named, upgrade_disk: Type.Optional(Type.Boolean()) }),
@@ -79,12 +87,11 @@ const disk = [
       type: Type.Optional(Type.String()),
       labels: Labels,
     }),
-    async (x, server, { description, type = 'snapshot', labels }) => {
-      refuseLabels(labels)
+    async (x, server, { description, type = 'snapshot', labels = {} }) => {
       if (type !== 'snapshot')
         throw unsupported('Backups are made every day. Create an image of the type snapshot.')
       const name = description ? { name: description } : {}
-      const body = { server_id: server.server_id, ...name }
+      const body = { server_id: server.server_id, labels, ...name }
       const { snapshot_id, operation_id } = await x.v1<Snapshot>('createSnapshot', { body })
       const image = await imageView(x, { kind: 'snapshot', id: snapshot_id })
       return { image, action: await actionOf(x, operation_id ?? '') }

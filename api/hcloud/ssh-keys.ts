@@ -4,16 +4,16 @@ import type { SshKey } from '../accounts/schema.ts'
 import { missing } from './errors.ts'
 import { answer, type Exchange, type HcloudRoute } from './exchange.ts'
 import type { Listed } from './lists.ts'
-import { changing, Labels, type Resource, reading, refuseLabels, requireFree } from './resources.ts'
+import { changing, Labels, type Resource, reading, requireFree } from './resources.ts'
 
-function keyView(x: Exchange, { ssh_key_id, name, public_key, created_at }: SshKey): Listed {
+function keyView(x: Exchange, { ssh_key_id, name, public_key, labels, created_at }: SshKey): Listed {
   // These clients compare keys by the older form of fingerprints.
   const digest = createHash('md5')
     .update(Buffer.from(public_key.split(' ')[1] ?? '', 'base64'))
     .digest('hex')
   const fingerprint = digest.replaceAll(/..(?=.)/g, '$&:')
   return Object.assign(
-    { id: x.ref('ssh_key', ssh_key_id), name, labels: {}, created: created_at },
+    { id: x.ref('ssh_key', ssh_key_id), name, labels, created: created_at },
     { fingerprint, public_key },
   )
 }
@@ -49,10 +49,9 @@ export const sshKeyRoutes: HcloudRoute[] = [
     method: 'POST',
     path: '/ssh_keys',
     body: Type.Object({ name: Type.String(), public_key: Type.String(), labels: Labels }),
-    run: async (x, { name, public_key, labels }) => {
-      refuseLabels(labels)
+    run: async (x, { name, public_key, labels = {} }) => {
       await requireFree(x, keys, name)
-      return { ssh_key: keyView(x, await x.v1<SshKey>('addSshKey', { body: { name, public_key } })) }
+      return { ssh_key: keyView(x, await x.v1<SshKey>('addSshKey', { body: { name, public_key, labels } })) }
     },
   }),
   ...changing(keys, { param: 'ssh_key_id', update: 'updateSshKey', remove: 'deleteSshKey' }),

@@ -5,24 +5,16 @@ import { unsupported } from './errors.ts'
 import { answer, type Exchange, type HcloudRoute } from './exchange.ts'
 import type { Listed } from './lists.ts'
 import { type Offers, offersOf } from './offers.ts'
-import {
-  changing,
-  Labels,
-  protection,
-  type Resource,
-  reading,
-  refuseLabels,
-  requireFree,
-} from './resources.ts'
+import { changing, Labels, protection, type Resource, reading, requireFree } from './resources.ts'
 
 function volumeView(x: Exchange, offers: Offers, volume: Volume): Listed {
-  const { volume_id, name, size_gb, zone_slug, status, server_id, device, created_at } = volume
+  const { volume_id, name, size_gb, zone_slug, status, server_id, device, labels, created_at } = volume
   const shown = {
     ...{ id: x.ref('volume', volume_id), name, size: size_gb, created: created_at },
     status: status === 'deleting' ? 'deleting' : 'available',
     server: server_id === null ? null : x.ref('server', server_id),
     location: offers.location(zone_slug),
-    ...{ linux_device: device ?? '', format: null, labels: {}, protection: { delete: false } },
+    ...{ linux_device: device ?? '', format: null, labels, protection: { delete: false } },
   }
   return shown
 }
@@ -68,13 +60,12 @@ export const volumeRoutes: HcloudRoute[] = [
       format: Type.Optional(Type.String()),
       labels: Labels,
     }),
-    run: async (x, { name, size, location, server, labels, ...mounts }) => {
-      refuseLabels(labels)
+    run: async (x, { name, size, location, server, labels = {}, ...mounts }) => {
       refuseMounts(mounts)
       await requireFree(x, volumes, name)
       const holder = server ? await x.server(server) : null
       const { zone_slug } = await (await offersOf(x)).zone({ location: holder?.zone_slug ?? location })
-      const body = { name, size_gb: size, zone_slug }
+      const body = { name, size_gb: size, zone_slug, labels }
       const { volume_id } = await x.v1<Volume>('createVolume', { body })
       const params = { volume_id }
       const attached =

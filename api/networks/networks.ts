@@ -1,10 +1,12 @@
 import { randomInt } from 'node:crypto'
+import type { Static } from 'typebox'
 import { v7 as uuid } from 'uuid'
 import { takeRoom } from '../accounts/accounts.ts'
 import type { Capacity } from '../catalog/capacity.ts'
 import { type Catalog, findZone, onSale, unknownZone } from '../catalog/file.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
+import { labelled, labelsColumn } from '../database/labels.ts'
 import { countIn, type Page, pageOf } from '../database/page.ts'
 import { MOST_NUMBERS } from '../drivers/addresses.ts'
 import { type Event, record } from '../events/outbox.ts'
@@ -14,7 +16,7 @@ import { ApiError, bodyIssue, found, invalid } from '../http/contract/problem.ts
 import type { Remember } from '../http/contract/route.ts'
 import { type Subject, subjectIsGone } from '../operations/operations.ts'
 import { freeHost, isHost, rangeMistake } from './ranges.ts'
-import { type NetworkCreate, networkProblems } from './schema.ts'
+import { type NetworkCreate, type NetworkQuery, type NetworkUpdate, networkProblems } from './schema.ts'
 import type { NetworkServerTable, NetworkTable } from './tables.ts'
 import { networkView } from './view.ts'
 
@@ -32,8 +34,12 @@ export function networkSubject(networkId: string): Subject {
   return { subject_type: NETWORK_SUBJECT, subject_id: networkId }
 }
 
-/** Newest first. @param serverId selects the networks of this server */
-export function listNetworks(db: Queries, accountId: string, serverId: string | undefined, page: Page) {
+/** Selects the networks of a server, and those with labels. */
+type Filter = Static<typeof NetworkQuery>
+
+/** Newest first. */
+export function listNetworks(db: Queries, accountId: string, filter: Filter, page: Page) {
+  const { server_id: serverId, label } = filter
   const all = ofAccount(db, accountId)
   const own =
     serverId === undefined
@@ -46,7 +52,7 @@ export function listNetworks(db: Queries, accountId: string, serverId: string | 
               .where('member.server_id', '=', serverId),
           ),
         )
-  return pageOf(own.selectAll().orderBy('network_id', 'desc'), page)
+  return pageOf(labelled(own.selectAll(), label).orderBy('network_id', 'desc'), page)
 }
 
 export function findNetwork(db: Queries, accountId: string, networkId: string) {
@@ -96,7 +102,7 @@ export const networkQuota: Quota = {
 export async function addNetwork(
   { db, clock, catalog, capacity }: NetworksOptions,
   accountId: string,
-  { name, zone_slug, ip_range }: NetworkCreate,
+  { name, zone_slug, ip_range, labels = {} }: NetworkCreate,
   remember: Remember,
 ): Promise<NetworkTable> {
   const mistake = rangeMistake(ip_range)
@@ -112,7 +118,7 @@ export async function addNetwork(
     await takeRoom(tx, accountId, [networkQuota])
     const now = clock.now()
     const row = { network_id: uuid(), account_id: accountId, name, zone_slug, ip_range, number: 0 }
-    const network = { ...row, created_at: now, updated_at: now }
+    const network = { ...row, labels: JSON.stringify(labels), created_at: now, updated_at: now }
     do network.number = randomInt(1, MOST_NUMBERS + 1)
     while (!(await insert(tx, network)))
     await tell(tx, 'network.created', network, now)
@@ -132,14 +138,14 @@ async function insert(tx: Queries, row: NetworkTable): Promise<boolean> {
 }
 
 /** @throws ApiError network_not_found if it was deleted since */
-export function renameNetwork(
+export function updateNetwork(
   { db, clock }: NetworksOptions,
   { account_id, network_id }: NetworkTable,
-  change: { name?: string },
+  { labels, ...rest }: NetworkUpdate,
 ): Promise<NetworkTable> {
   return db.transaction().execute(async (tx) => {
     const now = clock.now()
-    const row = await write(tx, account_id, network_id, { ...change, updated_at: now })
+    const row = await write(tx, account_id, network_id, { ...rest, ...labelsColumn(labels), updated_at: now })
     const network = found(row, networkProblems.network_not_found)
     await tell(tx, 'network.updated', network, now)
     return network

@@ -14,7 +14,7 @@ import {
   type NetworksOptions,
   networkLoader,
   networkQuota,
-  renameNetwork,
+  updateNetwork,
 } from './networks.ts'
 import { Network, NetworkCreate, NetworkQuery, NetworkUpdate, networkProblems } from './schema.ts'
 import type { NetworkTable } from './tables.ts'
@@ -51,7 +51,7 @@ function collectionRoutes(options: NetworksOptions): Route[] {
       reply: { 200: listOf(Network) },
       run: async (call) => {
         const find = async (page: Page) => {
-          const { items, total } = await listNetworks(db, call.actor.accountId, call.query.server_id, page)
+          const { items, total } = await listNetworks(db, call.actor.accountId, call.query, page)
           const members = await membersOf(
             db,
             items.map(({ network_id }) => network_id),
@@ -117,7 +117,7 @@ function objectRoutes(options: NetworksOptions): Route[] {
       description: 'Only the name can be changed. For another range, create another network.',
       body: NetworkUpdate,
       reply: { 200: Network },
-      run: async ({ loaded, body }) => shown(options, await renameNetwork(options, loaded, body)),
+      run: async ({ loaded, body }) => shown(options, await updateNetwork(options, loaded, body)),
     }),
     route({
       id: 'deleteNetwork',

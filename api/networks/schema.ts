@@ -1,6 +1,14 @@
 import Type, { type Static } from 'typebox'
 import { ZoneSlug } from '../catalog/schema.ts'
-import { CreatedAt, UpdatedAt, uuid, visibleName } from '../http/contract/fields.ts'
+import {
+  CreatedAt,
+  LabelSelector,
+  Labels,
+  NewLabels,
+  UpdatedAt,
+  uuid,
+  visibleName,
+} from '../http/contract/fields.ts'
 import { pagingQuery } from '../http/contract/paging.ts'
 import { defineProblems } from '../http/contract/problem.ts'
 
@@ -34,6 +42,7 @@ export const Network = Type.Object(
     servers: Type.Array(Type.Object({ server_id: ServerId, ipv4: PrivateIpv4 }), {
       description: 'The servers in it, with their addresses',
     }),
+    labels: Labels,
     created_at: CreatedAt,
     updated_at: UpdatedAt,
   },
@@ -51,6 +60,7 @@ export const NetworkCreate = Type.Object(
         'Private range of IPv4 addresses, /16 to /29; cannot be changed later. Networks of other accounts may use the same range. It must not overlap 10.64.0.0/12',
       examples: ['10.1.0.0/24'],
     }),
+    labels: Type.Optional(NewLabels),
   },
   {
     title: 'NetworkCreate',
@@ -61,7 +71,7 @@ export const NetworkCreate = Type.Object(
 export type NetworkCreate = Static<typeof NetworkCreate>
 
 export const NetworkUpdate = Type.Object(
-  { name: Type.Optional(Name) },
+  { name: Type.Optional(Name), labels: Type.Optional(NewLabels) },
   {
     title: 'NetworkUpdate',
     description: 'Fields to change',
@@ -69,6 +79,8 @@ export const NetworkUpdate = Type.Object(
     examples: [{ name: 'database' }],
   },
 )
+
+export type NetworkUpdate = Static<typeof NetworkUpdate>
 
 export const NetworkAttach = Type.Object(
   {
@@ -92,4 +104,5 @@ export type NetworkAttach = Static<typeof NetworkAttach>
 export const NetworkQuery = Type.Object({
   ...pagingQuery,
   server_id: Type.Optional(uuid(SERVER, 'Only the networks of this server', 'GET /servers')),
+  label: Type.Optional(LabelSelector),
 })

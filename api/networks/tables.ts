@@ -15,6 +15,8 @@ export interface NetworkTable {
   ip_range: string
   /** The unique number by which drivers identify it. */
   number: number
+  /** JSON. */
+  labels: string
   created_at: number
   updated_at: number
 }

@@ -1,3 +1,4 @@
+import { labelsOf } from '../database/labels.ts'
 import { isoTime } from '../http/contract/fields.ts'
 import type { Network } from './schema.ts'
 import type { NetworkServerTable, NetworkTable } from './tables.ts'
@@ -10,6 +11,7 @@ export function networkView(row: NetworkTable, members: readonly NetworkServerTa
     zone_slug: row.zone_slug,
     ip_range: row.ip_range,
     servers: members.map(({ server_id, ipv4 }) => ({ server_id, ipv4 })),
+    labels: labelsOf(row),
     created_at: isoTime(row.created_at),
     updated_at: isoTime(row.updated_at),
   }

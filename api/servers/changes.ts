@@ -6,6 +6,7 @@ import { type Plan, resolvePlan, sizeField } from '../catalog/plans.ts'
 import type { Size } from '../catalog/usage.ts'
 import type { Clock } from '../clock.ts'
 import type { Queries } from '../database/database.ts'
+import { labelsColumn } from '../database/labels.ts'
 import { requireProtectable } from '../firewalls/protection.ts'
 import { bodyIssue, invalid } from '../http/contract/problem.ts'
 import { changeBackups } from './backups.ts'
@@ -45,7 +46,7 @@ export async function updateMetadata(
     ...(name === undefined ? {} : { name }),
     ...(description === undefined ? {} : { description }),
     ...(project_id === undefined ? {} : { project_id }),
-    ...(labels === undefined ? {} : { labels: JSON.stringify(labels) }),
+    ...labelsColumn(labels),
     ...(delete_protection === undefined ? {} : { delete_protection: delete_protection ? 1 : 0 }),
     ...(await changeBackups(tx, catalog, server, backups, clock.now())),
     updated_at: clock.now(),

@@ -1,10 +1,9 @@
 import Type, { type Static } from 'typebox'
 import { PROJECT, SshKeyId } from '../accounts/schema.ts'
 import { CpuTypeName, PresetId, PresetSlug, TemplateId, TemplateSlug, ZoneSlug } from '../catalog/schema.ts'
-import { LABEL_NAME } from '../database/labels.ts'
 import { MOST_CARDS } from '../drivers/driver.ts'
 import { FirewallIds } from '../firewalls/schema.ts'
-import { nullable, uuid } from '../http/contract/fields.ts'
+import { NewLabels, nullable, uuid } from '../http/contract/fields.ts'
 import { NetworkId } from '../networks/schema.ts'
 import { PublishedPorts } from '../ports/schema.ts'
 import { ImageId } from '../snapshots/image-schema.ts'
@@ -19,17 +18,6 @@ const Name = Type.String({
   pattern: '^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?$',
   examples: ['web-1'],
   errorMessage: 'must be a host name: letters, digits and dashes, without a dash at either end.',
-})
-const Labels = Type.Unsafe<Record<string, string>>({
-  type: 'object',
-  maxProperties: 32,
-  description: 'Up to 32 names and values of your choice, to filter lists by; replaces all existing labels',
-  examples: [{ env: 'prod' }],
-  propertyNames: {
-    pattern: `^${LABEL_NAME}$`,
-    errorMessage: 'must have names of letters, digits and . _ / - (63 at most).',
-  },
-  additionalProperties: { type: 'string', maxLength: 63 },
 })
 const Description = nullable(Type.String({ maxLength: 255, examples: ['The shop'] }), {
   description: 'Text of your choice, up to 255 characters; null for none',
@@ -163,7 +151,7 @@ const order = {
       description: 'User data for cloud-init, up to 64 KiB; kept encrypted and never shown again',
     }),
   ),
-  labels: Type.Optional(Labels),
+  labels: Type.Optional(NewLabels),
   published_ports: Type.Optional(PublishedPorts),
   enable_ipv4: Type.Optional(
     Type.Boolean({
@@ -267,7 +255,7 @@ export type QuoteRequest = Static<typeof QuoteRequest>
 const metadata = {
   name: Type.Optional(Type.String({ ...Name, description: 'New name and host name' })),
   description: Type.Optional(Description),
-  labels: Type.Optional(Labels),
+  labels: Type.Optional(NewLabels),
   project_id: Type.Optional(
     uuid(PROJECT, 'Project to move it to; its charges go there from then on', 'GET /account/projects'),
   ),

@@ -5,6 +5,7 @@ import {
   CreatedAt,
   HourPrice,
   LabelSelector,
+  Labels,
   MonthPrice,
   nullable,
   timestamp,
@@ -117,12 +118,7 @@ const server = {
     description: 'The private networks that it is in, with its address in each',
     examples: [[]],
   }),
-  labels: Type.Unsafe<Record<string, string>>({
-    type: 'object',
-    additionalProperties: { type: 'string' },
-    description: 'Names and values of your choice',
-    examples: [{ env: 'prod' }],
-  }),
+  labels: Labels,
   delete_protection: Type.Boolean({
     description: 'Whether `DELETE` and a rebuild are refused',
     examples: [false],

@@ -54,7 +54,7 @@ export function backupRoutes(options: BackupRoutesOptions): Route[] {
       run: (call) =>
         paged(
           call,
-          (page) => listSnapshots(db, call.actor.accountId, call.query.server_id, page, 'backup'),
+          (page) => listSnapshots(db, call.actor.accountId, call.query, page, 'backup'),
           backupView,
         ),
     }),

@@ -3,6 +3,7 @@ import { lockAccount } from '../accounts/accounts.ts'
 import { requireRoom } from '../accounts/quotas.ts'
 import { findZone, onSale, unknownZone } from '../catalog/file.ts'
 import type { Database, Queries } from '../database/database.ts'
+import { labelsColumn } from '../database/labels.ts'
 import { DriverError } from '../drivers/driver.ts'
 import type { Quota } from '../feature.ts'
 import type { Actor } from '../http/contract/auth.ts'
@@ -69,6 +70,7 @@ export async function createFromFile(
         ...{ ...place, ...NO_SERVER, disk_gb: 0, template_id: '', content_bytes: content_bytes ?? null },
         username: more.default_username ?? 'root',
         os_family: more.os_family ?? null,
+        ...labelsColumn(more.labels),
         status: url === undefined ? 'uploading' : 'creating',
       },
       now,

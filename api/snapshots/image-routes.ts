@@ -19,7 +19,7 @@ import {
   PART_BYTES,
 } from './image-schema.ts'
 import { createFromSnapshot, deleteImage, type ImagesOptions, imageQuota, listImages } from './images.ts'
-import { findSnapshot, renameSnapshot } from './snapshots.ts'
+import { findSnapshot, updateSnapshot } from './snapshots.ts'
 import type { SnapshotTable } from './tables.ts'
 import { imageView } from './view.ts'
 
@@ -52,7 +52,8 @@ function listRoute({ db }: ImagesOptions): Route {
       'Returns the images of the account, newest first. Operating systems on offer to everybody are templates: `GET /templates`.',
     query: ImageQuery,
     reply: { 200: listOf(Image) },
-    run: (call) => paged(call, (page) => listImages(db, call.actor.accountId, page), imageView),
+    run: (call) =>
+      paged(call, (page) => listImages(db, call.actor.accountId, call.query.label, page), imageView),
   })
 }
 
@@ -201,7 +202,7 @@ function objectRoutes(options: ImagesOptions): Route[] {
       body: ImageUpdate,
       reply: { 200: Image },
       run: async ({ loaded, body }) =>
-        imageView(await renameSnapshot(options, loaded, body, imageProblems.image_not_found)),
+        imageView(await updateSnapshot(options, loaded, body, imageProblems.image_not_found)),
     }),
     route({
       id: 'deleteImage',

@@ -1,6 +1,16 @@
 import Type, { type Static } from 'typebox'
 import { TemplateId, ZoneSlug } from '../catalog/schema.ts'
-import { CreatedAt, MonthPrice, nullable, UpdatedAt, uuid, visibleName } from '../http/contract/fields.ts'
+import {
+  CreatedAt,
+  LabelSelector,
+  Labels,
+  MonthPrice,
+  NewLabels,
+  nullable,
+  UpdatedAt,
+  uuid,
+  visibleName,
+} from '../http/contract/fields.ts'
 import { pagingQuery } from '../http/contract/paging.ts'
 import { defineProblems } from '../http/contract/problem.ts'
 import { OperationId } from '../operations/schema.ts'
@@ -66,6 +76,7 @@ export const Image = Type.Object(
     }),
     offsite_at: OffsiteAt,
     zone_slug: ZoneSlug,
+    labels: Labels,
     price_month_rub: MonthPrice,
     created_at: CreatedAt,
     updated_at: UpdatedAt,
@@ -89,6 +100,7 @@ const Sha256 = Type.String({
 export const ImageCreate = Type.Object(
   {
     name: ImageName,
+    labels: Type.Optional(NewLabels),
     snapshot_id: Type.Optional({ ...SnapshotId, description: 'The snapshot to make it from' }),
     upload: Type.Optional(
       Type.Boolean({ description: '`true`: you upload its file afterwards', examples: [true] }),
@@ -145,7 +157,7 @@ export const ImageImport = Type.Object(
 )
 
 export const ImageUpdate = Type.Object(
-  { name: Type.Optional(ImageName) },
+  { name: Type.Optional(ImageName), labels: Type.Optional(NewLabels) },
   {
     title: 'ImageUpdate',
     description: 'Fields to change; the others stay as they are',
@@ -154,4 +166,4 @@ export const ImageUpdate = Type.Object(
   },
 )
 
-export const ImageQuery = Type.Object(pagingQuery)
+export const ImageQuery = Type.Object({ ...pagingQuery, label: Type.Optional(LabelSelector) })

@@ -1,6 +1,7 @@
 import type { Capacity } from '../catalog/capacity.ts'
 import type { Catalog } from '../catalog/file.ts'
 import type { Queries } from '../database/database.ts'
+import { labelled, labelsColumn } from '../database/labels.ts'
 import { countIn, type Page, pageOf } from '../database/page.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 import type { Quota } from '../feature.ts'
@@ -59,8 +60,11 @@ export interface ImportData {
 const IMPORT_MS = 12 * 3600_000
 
 /** Newest first. */
-export function listImages(db: Queries, accountId: string, page: Page) {
-  return pageOf(ofAccount(db, accountId, 'image').selectAll().orderBy('snapshot_id', 'desc'), page)
+export function listImages(db: Queries, accountId: string, label: string | undefined, page: Page) {
+  return pageOf(
+    labelled(ofAccount(db, accountId, 'image').selectAll(), label).orderBy('snapshot_id', 'desc'),
+    page,
+  )
 }
 
 export const imageQuota: Quota = {
@@ -80,7 +84,7 @@ export async function createFromSnapshot(
   options: ImagesOptions,
   imageId: string,
   { accountId }: Actor,
-  { name, snapshot_id = '' }: ImageCreate,
+  { name, labels, snapshot_id = '' }: ImageCreate,
   remember: Remember,
 ): Promise<SnapshotTable> {
   const { db, clock, capacity, engine } = options
@@ -104,6 +108,7 @@ export async function createFromSnapshot(
       {
         ...{ snapshot_id: imageId, item_type: 'image', account_id: accountId, operation_id, name },
         ...{ zone_slug, pool, disk_gb, template_id, username, os_family, ...NO_SERVER },
+        ...labelsColumn(labels),
       },
       now,
     )

@@ -7,8 +7,8 @@ import {
   deleteSnapshot,
   findSnapshot,
   listSnapshots,
-  renameSnapshot,
   type SnapshotsOptions,
+  updateSnapshot,
 } from './snapshots.ts'
 import { snapshotView } from './view.ts'
 
@@ -32,11 +32,7 @@ function listRoute({ db }: SnapshotsOptions): Route {
     query: SnapshotQuery,
     reply: { 200: listOf(Snapshot) },
     run: (call) =>
-      paged(
-        call,
-        (page) => listSnapshots(db, call.actor.accountId, call.query.server_id, page),
-        snapshotView,
-      ),
+      paged(call, (page) => listSnapshots(db, call.actor.accountId, call.query, page), snapshotView),
   })
 }
 
@@ -66,11 +62,11 @@ function objectRoutes(options: SnapshotsOptions): Route[] {
       method: 'PATCH',
       ...object,
       scope: 'servers:write',
-      summary: 'Rename a snapshot',
-      description: 'Only the name can be changed. It may be changed while the snapshot is being made.',
+      summary: 'Change a snapshot',
+      description: 'Its name and labels can be changed, also while the snapshot is being made.',
       body: SnapshotUpdate,
       reply: { 200: Snapshot },
-      run: async ({ loaded, body }) => snapshotView(await renameSnapshot(options, loaded, body)),
+      run: async ({ loaded, body }) => snapshotView(await updateSnapshot(options, loaded, body)),
     }),
     route({
       id: 'deleteSnapshot',

@@ -2,7 +2,10 @@ import Type, { type Static } from 'typebox'
 import { TemplateId, ZoneSlug } from '../catalog/schema.ts'
 import {
   CreatedAt,
+  LabelSelector,
+  Labels,
   MonthPrice,
+  NewLabels,
   nullable,
   timestamp,
   UpdatedAt,
@@ -80,7 +83,7 @@ const copy = {
 }
 
 export const Snapshot = Type.Object(
-  { snapshot_id: SnapshotId, ...copy, price_month_rub: MonthPrice },
+  { snapshot_id: SnapshotId, ...copy, labels: Labels, price_month_rub: MonthPrice },
   { title: 'Snapshot', description: "A copy of a server's disk at one moment" },
 )
 export type Snapshot = Static<typeof Snapshot>
@@ -122,7 +125,7 @@ export const BackupQuery = Type.Object({
 })
 
 export const SnapshotUpdate = Type.Object(
-  { name: Type.Optional(SnapshotName) },
+  { name: Type.Optional(SnapshotName), labels: Type.Optional(NewLabels) },
   {
     title: 'SnapshotUpdate',
     description: 'Fields to change; the others stay as they are',
@@ -134,4 +137,5 @@ export const SnapshotUpdate = Type.Object(
 export const SnapshotQuery = Type.Object({
   ...pagingQuery,
   server_id: Type.Optional(uuid(SERVER, 'Only the snapshots of this server', 'GET /servers')),
+  label: Type.Optional(LabelSelector),
 })

@@ -1,9 +1,11 @@
+import type { Static } from 'typebox'
 import { findAccount, takeRoom } from '../accounts/accounts.ts'
 import type { Limited } from '../accounts/quotas.ts'
 import { beginRate, changeRate } from '../billing/rates.ts'
 import type { Catalog } from '../catalog/file.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
+import { labelled, labelsColumn } from '../database/labels.ts'
 import { countIn, type Page, pageOf } from '../database/page.ts'
 import type { SnapshotState } from '../drivers/snapshots.ts'
 import type { Quota } from '../feature.ts'
@@ -12,7 +14,7 @@ import type { Engine } from '../operations/engine.ts'
 import { cancelActive, type Subject } from '../operations/operations.ts'
 import { billedSnapshot, snapshotPrice } from './billing.ts'
 import { tell } from './events.ts'
-import { snapshotProblems } from './schema.ts'
+import { type SnapshotQuery, type SnapshotUpdate, snapshotProblems } from './schema.ts'
 import type { SnapshotTable } from './tables.ts'
 import { billedGb } from './view.ts'
 
@@ -38,17 +40,17 @@ export interface SnapshotsOptions {
   serverRows: CopiedServers
 }
 
-/** Newest first. @param serverId selects the snapshots, or backups, of this server */
+/** Newest first. @param filter selects the snapshots, or backups, of a server, and those with labels */
 export function listSnapshots(
   db: Queries,
   accountId: string,
-  serverId: string | undefined,
+  { server_id: serverId, label }: Static<typeof SnapshotQuery>,
   page: Page,
   type: 'snapshot' | 'backup' = 'snapshot',
 ) {
   const all = ofAccount(db, accountId, type)
   const own = serverId === undefined ? all : all.where('server_id', '=', serverId)
-  return pageOf(own.selectAll().orderBy('snapshot_id', 'desc'), page)
+  return pageOf(labelled(own.selectAll(), label).orderBy('snapshot_id', 'desc'), page)
 }
 
 export function findSnapshot(
@@ -101,7 +103,7 @@ type Begun = Pick<
   | 'instance_id'
   | 'username'
 > &
-  Partial<Pick<SnapshotTable, 'status' | 'os_family' | 'content_bytes'>>
+  Partial<Pick<SnapshotTable, 'status' | 'os_family' | 'content_bytes' | 'labels'>>
 
 /**
  * Checks that an account may have another snapshot or image, for which the balance must last as if its disk were full.
@@ -130,6 +132,7 @@ export async function insertSnapshot(tx: Queries, begun: Begun, now: number): Pr
   const { default_project_id: project_id } = await findAccount(tx, begun.account_id)
   const row: SnapshotTable = {
     ...{ status: 'creating', status_reason: null, os_family: null, content_bytes: null, uploaded_bytes: 0 },
+    labels: '{}',
     ...begun,
     project_id,
     bytes: null,
@@ -217,22 +220,23 @@ export async function discarded(db: Queries, snapshotId: string): Promise<void> 
 }
 
 /**
- * Renames a snapshot or an image.
+ * Changes the name and the labels of a snapshot or an image.
  * @throws ApiError snapshot_not_found, or the given problem, if it was deleted since
  */
-export function renameSnapshot(
+export function updateSnapshot(
   { db, clock }: Pick<SnapshotsOptions, 'db' | 'clock'>,
   { snapshot_id }: SnapshotTable,
-  change: { name?: string },
+  { labels, ...rest }: Static<typeof SnapshotUpdate>,
   problem: ProblemType = snapshotProblems.snapshot_not_found,
 ): Promise<SnapshotTable> {
   return db.transaction().execute(async (tx) => {
     const now = clock.now()
     const row = found(await lockSnapshot(tx, snapshot_id), problem)
-    const renamed = { ...row, ...change, updated_at: now }
-    await writeSnapshot(tx, snapshot_id, { ...change, updated_at: now })
-    await tell(tx, 'updated', renamed, now)
-    return renamed
+    const change = { ...rest, ...labelsColumn(labels), updated_at: now }
+    const changed = { ...row, ...change }
+    await writeSnapshot(tx, snapshot_id, change)
+    await tell(tx, 'updated', changed, now)
+    return changed
   })
 }
 

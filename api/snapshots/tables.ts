@@ -51,6 +51,8 @@ export interface SnapshotTable {
   password: string | null
   /** The instance that the copied system was set up for; empty for an image. */
   instance_id: string
+  /** JSON. */
+  labels: string
   price_month: number
   price_hour: number
   /** The time whose prices these are. */

@@ -1,3 +1,4 @@
+import { labelsOf } from '../database/labels.ts'
 import { isoTime, isoTimeOrNull } from '../http/contract/fields.ts'
 import { formatMoney } from '../money.ts'
 import type { Image } from './image-schema.ts'
@@ -12,7 +13,12 @@ export function billedGb(bytes: number): number {
 }
 
 export function snapshotView(row: SnapshotTable): Snapshot {
-  return { snapshot_id: row.snapshot_id, ...copyView(row), price_month_rub: formatMoney(row.price_month) }
+  return {
+    snapshot_id: row.snapshot_id,
+    ...copyView(row),
+    labels: labelsOf(row),
+    price_month_rub: formatMoney(row.price_month),
+  }
 }
 
 export function backupView(row: SnapshotTable): Backup {
@@ -57,6 +63,7 @@ export function imageView(row: SnapshotTable): Image {
     uploaded_bytes: row.uploaded_bytes,
     offsite_at: isoTimeOrNull(row.offsite_at),
     zone_slug: row.zone_slug,
+    labels: labelsOf(row),
     price_month_rub: formatMoney(row.price_month),
     created_at: isoTime(row.created_at),
     updated_at: isoTime(row.updated_at),

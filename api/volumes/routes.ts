@@ -56,7 +56,7 @@ function collectionRoutes(options: VolumeRoutesOptions): Route[] {
       query: VolumeQuery,
       reply: { 200: listOf(Volume) },
       run: (call) =>
-        paged(call, (page) => listVolumes(db, call.actor.accountId, call.query.server_id, page), volumeView),
+        paged(call, (page) => listVolumes(db, call.actor.accountId, call.query, page), volumeView),
     }),
     route({
       id: 'createVolume',

@@ -4,7 +4,10 @@ import { MOST_VOLUME_GB } from '../drivers/volumes.ts'
 import {
   CreatedAt,
   HourPrice,
+  LabelSelector,
+  Labels,
   MonthPrice,
+  NewLabels,
   nullable,
   UpdatedAt,
   uuid,
@@ -46,6 +49,7 @@ export const Volume = Type.Object(
       Type.String({ examples: ['/dev/disk/by-id/scsi-0BERTH_Volume_01a1fb451b027a3e8c5d6f1e2d3c4b5a'] }),
       { description: 'Path of the volume in the guest; null while no server has it' },
     ),
+    labels: Labels,
     price_month_rub: MonthPrice,
     price_hour_rub: HourPrice,
     created_at: CreatedAt,
@@ -56,7 +60,7 @@ export const Volume = Type.Object(
 export type Volume = Static<typeof Volume>
 
 export const VolumeCreate = Type.Object(
-  { name: Name, zone_slug: ZoneSlug, size_gb: SizeGb },
+  { name: Name, zone_slug: ZoneSlug, size_gb: SizeGb, labels: Type.Optional(NewLabels) },
   {
     title: 'VolumeCreate',
     description: 'A volume to create',
@@ -66,7 +70,7 @@ export const VolumeCreate = Type.Object(
 export type VolumeCreate = Static<typeof VolumeCreate>
 
 export const VolumeUpdate = Type.Object(
-  { name: Type.Optional(Name), size_gb: Type.Optional(SizeGb) },
+  { name: Type.Optional(Name), size_gb: Type.Optional(SizeGb), labels: Type.Optional(NewLabels) },
   {
     title: 'VolumeUpdate',
     description: 'Fields to change; the others stay as they are',
@@ -88,4 +92,5 @@ export const VolumeAttach = Type.Object(
 export const VolumeQuery = Type.Object({
   ...pagingQuery,
   server_id: Type.Optional(uuid(SERVER, 'Only the volumes of this server', 'GET /servers')),
+  label: Type.Optional(LabelSelector),
 })

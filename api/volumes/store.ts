@@ -1,18 +1,24 @@
 import { type RawBuilder, sql } from 'kysely'
+import type { Static } from 'typebox'
 import { chargedItems } from '../billing/metering.ts'
 import type { Queries } from '../database/database.ts'
 import { deleteFound } from '../database/deletion.ts'
+import { labelled } from '../database/labels.ts'
 import { type Page, pageOf } from '../database/page.ts'
 import { prepared } from '../database/prepared.ts'
 import { type Event, record } from '../events/outbox.ts'
+import type { VolumeQuery } from './schema.ts'
 import type { VolumeTable } from './tables.ts'
 import { volumeView } from './view.ts'
 
-/** Newest first. @param serverId selects the ones of this server */
-export function listVolumes(db: Queries, accountId: string, serverId: string | undefined, page: Page) {
+/** Selects the volumes of a server, and those with labels. */
+type Filter = Static<typeof VolumeQuery>
+
+/** Newest first. */
+export function listVolumes(db: Queries, accountId: string, filter: Filter, page: Page) {
   const all = present(db).where('account_id', '=', accountId)
-  const own = serverId === undefined ? all : all.where('server_id', '=', serverId)
-  return pageOf(own.selectAll().orderBy('volume_id', 'desc'), page)
+  const own = filter.server_id === undefined ? all : all.where('server_id', '=', filter.server_id)
+  return pageOf(labelled(own.selectAll(), filter.label).orderBy('volume_id', 'desc'), page)
 }
 
 export function findVolume(db: Queries, accountId: string, volumeId: string) {

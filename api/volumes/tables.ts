@@ -19,6 +19,8 @@ export interface VolumeTable {
   server_id: string | null
   /** Its path in the guest. */
   device: string | null
+  /** JSON. */
+  labels: string
   price_month: number
   price_hour: number
   /** The time whose prices these are. */

@@ -1,3 +1,4 @@
+import { labelsOf } from '../database/labels.ts'
 import { isoTime } from '../http/contract/fields.ts'
 import { formatMoney } from '../money.ts'
 import type { Volume } from './schema.ts'
@@ -12,6 +13,7 @@ export function volumeView(row: VolumeTable): Volume {
     status: row.status,
     server_id: row.server_id,
     device: row.device,
+    labels: labelsOf(row),
     price_month_rub: formatMoney(row.price_month),
     price_hour_rub: formatMoney(row.price_hour, 4),
     created_at: isoTime(row.created_at),

@@ -8,6 +8,7 @@ import { zonePricesAt } from '../catalog/prices.ts'
 import { catalogProblems } from '../catalog/schema.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
+import { labelsColumn } from '../database/labels.ts'
 import { countIn } from '../database/page.ts'
 import type { Quota } from '../feature.ts'
 import type { Actor } from '../http/contract/auth.ts'
@@ -76,7 +77,7 @@ export function billedVolume({ volume_id, account_id }: VolumeTable): BilledItem
 export async function createVolume(
   options: VolumesOptions,
   { accountId }: Pick<Actor, 'accountId'>,
-  { name, zone_slug, size_gb }: VolumeCreate,
+  { name, zone_slug, size_gb, labels = {} }: VolumeCreate,
   remember: Remember,
 ): Promise<VolumeTable> {
   const { clock, catalog, capacity, requireCover } = options
@@ -92,7 +93,8 @@ export async function createVolume(
     const { default_project_id: project_id } = await findAccount(tx, accountId)
     const row: VolumeTable = {
       ...{ volume_id: uuid(), account_id: accountId, project_id, name, zone_slug, pool, size_gb },
-      ...{ status: 'available', server_id: null, device: null, ...price, priced_at: now },
+      ...{ status: 'available', server_id: null, device: null, labels: JSON.stringify(labels) },
+      ...{ ...price, priced_at: now },
       ...{ created_at: now, updated_at: now, deleted_at: null },
     }
     await insertVolume(tx, row)
@@ -104,7 +106,7 @@ export async function createVolume(
 }
 
 /**
- * Renames a volume, or begins to grow it. Room, quota and money for the new size are taken with the request.
+ * Changes the name and labels of a volume, or begins to grow it. Room, quota and money for the new size are taken with the request.
  * @returns the operation that grows it; null: there is none
  * @throws ApiError validation_failed, volume_not_found, operation_in_progress, quota_exceeded, insufficient_balance,
  * capacity_unavailable
@@ -112,7 +114,7 @@ export async function createVolume(
 export async function changeVolume(
   options: VolumesOptions,
   loaded: VolumeTable,
-  { name = loaded.name, size_gb: wanted }: VolumeUpdate,
+  { name = loaded.name, size_gb: wanted, labels: given }: VolumeUpdate,
 ): Promise<{ volume: VolumeTable; operation: OperationTable | null }> {
   const { clock, engine } = options
   const changed = await reserving(options, loaded, async (tx, reserve) => {
@@ -124,7 +126,9 @@ export async function changeVolume(
       const message = `The volume has ${row.size_gb} GB and can only grow.`
       throw invalid([bodyIssue('size_gb', 'below_minimum', message)])
     }
-    const volume = name === row.name ? row : await updateVolume(tx, row, { name, updated_at: now })
+    const { labels = row.labels } = labelsColumn(given)
+    const isSame = name === row.name && labels === row.labels
+    const volume = isSame ? row : await updateVolume(tx, row, { name, labels, updated_at: now })
     if (size_gb === row.size_gb) return { volume, operation: null }
     await refuseBusy(tx, row)
     await requireRoom(tx, account, sizeQuota, size_gb - row.size_gb)

@@ -1,6 +1,7 @@
 import type { Server, ServerFilter } from '@berth/sdk'
 import type { Command } from 'commander'
 import { idOf } from '../find.ts'
+import { labelText, withLabelFilter } from '../labels.ts'
 import type { Columns } from '../output.ts'
 import { projectKind } from '../project.ts'
 import { listCommand } from '../session.ts'
@@ -17,17 +18,14 @@ const columns: Columns<Server> = {
   month: ({ price_month_rub }) => rub(price_month_rub),
   ipv4: ({ ipv4 }) => ipv4,
   ipv6: ({ ipv6 }) => ipv6,
-  labels: ({ labels }) =>
-    Object.entries(labels)
-      .map(([name, value]) => `${name}=${value}`)
-      .join(','),
+  labels: labelText,
   project: ({ project_id }) => project_id,
   created: ({ created_at }) => created_at,
 }
 
 export function listServers(): Command {
   type Filter = Pick<ServerFilter, 'status' | 'label'> & { project?: string; zone?: string }
-  return listCommand({
+  const command = listCommand({
     description: 'list servers, newest first',
     columns,
     shown: ['id', 'name', 'status', 'zone', 'cpu', 'ram_mb', 'disk_gb', 'month'],
@@ -35,9 +33,8 @@ export function listServers(): Command {
       const project_id = project === undefined ? undefined : await idOf(berth, projectKind, project)
       return berth.servers.listAll({ status, label, project_id, zone_slug })
     },
-  })
-    .option('--status <status>', 'only servers with this status')
-    .option('--label <label>', 'only servers with these labels, such as env=prod,tier!=web,has,!lacks')
+  }).option('--status <status>', 'only servers with this status')
+  return withLabelFilter(command, 'servers')
     .option('--project <project>', 'only servers in this project, by name or id')
     .option('--zone <zone>', 'only servers in this zone')
 }

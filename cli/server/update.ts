@@ -2,17 +2,16 @@ import type { Berth, ServerUpdate } from '@berth/sdk'
 import { Command } from 'commander'
 import { nothingToChange } from '../errors.ts'
 import { idOf } from '../find.ts'
-import { addLabel, type Labels, repeated, wholeNumber } from '../flags.ts'
+import { wholeNumber } from '../flags.ts'
+import { type LabelChanges, type Labels, labelsAfter, withLabelChanges } from '../labels.ts'
 import { projectKind } from '../project.ts'
 import { action } from '../session.ts'
 import { serverKind } from './kind.ts'
 import { showServer } from './show.ts'
 
-interface UpdateOptions {
+interface UpdateOptions extends LabelChanges {
   name?: string
   description?: string
-  label?: Labels
-  removeLabel?: string[]
   project?: string
   deleteProtection?: boolean
   backups?: boolean
@@ -20,13 +19,12 @@ interface UpdateOptions {
 }
 
 export function updateCommand(): Command {
-  return new Command('update')
+  const command = new Command('update')
     .description('change the name, labels and other properties of a server')
     .argument('<server>', 'name or id')
     .option('--name <name>', 'host name')
     .option('--description <text>', "description; '' removes it")
-    .option('--label <name=value>', 'label to set, keeping the others (repeatable)', addLabel)
-    .option('--remove-label <name>', 'label to remove (repeatable)', repeated)
+  return withLabelChanges(command)
     .option('--project <project>', 'project to move it to, by name or id')
     .option('--delete-protection', 'protect it from deletion')
     .option('--no-delete-protection', 'allow it to be deleted')
@@ -59,16 +57,15 @@ export function updateCommand(): Command {
 async function labelsOf(
   berth: Berth,
   server_id: string,
-  { label, removeLabel }: UpdateOptions,
+  options: LabelChanges,
 ): Promise<{ labels?: Labels; ifMatch?: string }> {
-  if (!label && !removeLabel) return {}
+  if (!options.label && !options.removeLabel) return {}
   let ifMatch: string | null = null
   const server = await berth.servers.get(server_id, {
     onReply: ({ headers }) => {
       ifMatch = headers.get('etag')
     },
   })
-  const kept = Object.entries(server.labels).filter(([name]) => !removeLabel?.includes(name))
-  const labels = Object.fromEntries([...kept, ...Object.entries(label ?? {})])
-  return ifMatch === null ? { labels } : { labels, ifMatch }
+  const labels = labelsAfter(server, options)
+  return ifMatch === null ? labels : { ...labels, ifMatch }
 }

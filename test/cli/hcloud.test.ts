@@ -26,7 +26,7 @@ ssh-key create --name laptop --public-key-from-file KEY
 ssh-key list
 ssh-key describe laptop
 ssh-key update laptop --name desktop
-! ssh-key add-label desktop a=b -> unsupported_error
+ssh-key add-label desktop a=b
 network create --name inner --ip-range 10.1.0.0/24
 network add-subnet inner --type cloud --network-zone local-1 --ip-range 10.1.0.0/24
 ! network add-route inner --destination 10.9.0.0/24 --gateway 10.1.0.2 -> unsupported_error

@@ -1,5 +1,5 @@
 import Type, { type TSchemaOptions, type TString } from 'typebox'
-import { LABEL_SELECTOR } from '../../database/labels.ts'
+import { LABEL_NAME, LABEL_SELECTOR } from '../../database/labels.ts'
 
 /** Pieces of wire contract that every feature uses. */
 
@@ -74,11 +74,32 @@ export function visibleName(maxLength: number, example: string): TString {
   })
 }
 
+/** The labels of an object. */
+export const Labels = Type.Unsafe<Record<string, string>>({
+  type: 'object',
+  additionalProperties: { type: 'string' },
+  description: 'Names and values of your choice',
+  examples: [{ env: 'prod' }],
+})
+
+/** The labels that a request gives an object. */
+export const NewLabels = Type.Unsafe<Record<string, string>>({
+  type: 'object',
+  maxProperties: 32,
+  description: 'Up to 32 names and values of your choice, to filter lists by; replaces all existing labels',
+  examples: [{ env: 'prod' }],
+  propertyNames: {
+    pattern: `^${LABEL_NAME}$`,
+    errorMessage: 'must have names of letters, digits and . _ / - (63 at most).',
+  },
+  additionalProperties: { type: 'string', maxLength: 63 },
+})
+
 export const LabelSelector = Type.String({
   maxLength: 192,
   pattern: LABEL_SELECTOR,
   description:
-    'Label selector: up to 32 terms name=value, name!=value, name or !name, separated by commas; all must hold. name!=value includes servers without that label.',
+    'Label selector: up to 32 terms name=value, name!=value, name or !name, separated by commas; all must hold. name!=value includes objects without that label.',
   examples: ['env=prod,tier!=web,!retired'],
   errorMessage: 'must have up to 32 terms name=value, name!=value, name or !name, separated by commas.',
 })

@@ -39,7 +39,8 @@ function backupsRoute({ db }: RebuildRoutesOptions): Route {
     run: (call) =>
       paged(
         call,
-        (page) => listSnapshots(db, call.actor.accountId, call.loaded.server_id, page, 'backup'),
+        (page) =>
+          listSnapshots(db, call.actor.accountId, { server_id: call.loaded.server_id }, page, 'backup'),
         backupView,
       ),
   })

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { uuid } from '../../http/contract/fields.ts'
+import { NewLabels, uuid } from '../../http/contract/fields.ts'
 import { BackupId, SnapshotId, SnapshotName } from '../../snapshots/schema.ts'
 import { oneOfTwo } from '../order-schema.ts'
 
@@ -12,6 +12,7 @@ export const SnapshotCreate = Type.Object(
       ...SnapshotName,
       description: 'Name. Default: the name of the server and the time',
     }),
+    labels: Type.Optional(NewLabels),
   },
   {
     title: 'SnapshotCreate',

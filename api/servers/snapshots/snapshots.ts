@@ -1,4 +1,5 @@
 import type { Queries } from '../../database/database.ts'
+import { labelsColumn } from '../../database/labels.ts'
 import type { Actor } from '../../http/contract/auth.ts'
 import { isoTime } from '../../http/contract/fields.ts'
 import { bodyIssue, found, invalid } from '../../http/contract/problem.ts'
@@ -22,7 +23,7 @@ import type { RestoreRequest, SnapshotCreate } from './schema.ts'
 export async function takeSnapshot(
   { db, clock, catalog, capacity, engine }: RebuildOptions,
   { accountId }: Actor,
-  { server_id, name }: SnapshotCreate,
+  { server_id, name, labels }: SnapshotCreate,
   remember: Remember,
 ): Promise<SnapshotTable> {
   const missing = () => invalid([bodyIssue('server_id', 'not_found', `No such server: ${server_id}.`)])
@@ -35,7 +36,7 @@ export async function takeSnapshot(
     await guard(tx, server, 'snapshot')
     const now = clock.now()
     await requireSnapshot(tx, { catalog, requireCover }, server, now)
-    const made = await copyDisk(tx, server, 'snapshot', name, now)
+    const made = await copyDisk(tx, server, 'snapshot', name, now, labels)
     await remember(tx, made.snapshot_id)
     return made
   })
@@ -50,6 +51,7 @@ export async function copyDisk(
   type: 'snapshot' | 'backup',
   name: string | undefined,
   now: number,
+  labels?: Readonly<Record<string, string>>,
 ): Promise<SnapshotTable> {
   const { account_id, server_id } = server
   const begun = await beginCopy(tx, server, type, now)
@@ -59,6 +61,7 @@ export async function copyDisk(
     account_id,
     server_id,
     item_type: type,
+    ...labelsColumn(labels),
   }
   return insertSnapshot(tx, { ...copied, name: name ?? nameFor(server, now) }, now)
 }

@@ -180,8 +180,6 @@ test('names are unique, and mistakes are named in the form that clients read', a
   expect((await t.ask('POST', '/servers', { ...web, name: 'y', image: 'none' })).body.error.code).toBe(
     'not_found',
   )
-  const labelled = { name: 'k', public_key: ed25519(), labels: { a: 'b' } }
-  expect((await t.ask('POST', '/ssh_keys', labelled)).body.error.code).toBe('unsupported_error')
   expect((await t.ask('GET', '/load_balancers')).body.error.code).toBe('not_found')
 })
 
