@@ -48,7 +48,7 @@ export async function serverMetrics(
   const rows = await recent(async (db) => {
     const meter = await findMeter(db, serverId)
     if (!meter) return []
-    const pieces = await piecesOf(db, meter.series, tier.resolution, { from, until })
+    const pieces = await piecesOf(db, meter.series, tier.resolution, { from, until, sampleSeconds })
     return averages(db, meter.series, pieces, step, columns)
   })
   const byTime = new Map(rows.map((row) => [row.at, row]))
@@ -75,13 +75,15 @@ async function piecesOf(
   db: Queries,
   series: number,
   resolution: number,
-  { from, until }: { from: number; until: number },
+  { from, until, sampleSeconds }: { from: number; until: number; sampleSeconds: number },
 ): Promise<[Piece, Piece]> {
   const newest = await latestSample(db, series, resolution)
   const cut = newest ? newest.at + resolution : from
+  const finest = tiers[0].resolution
+  const seconds = resolution === finest ? sampleSeconds : resolution
   return [
-    { resolution, from, until: Math.min(until, cut) },
-    { resolution: tiers[0].resolution, from: Math.max(from, cut), until },
+    { resolution, seconds, from, until: Math.min(until, cut) },
+    { resolution: finest, seconds: sampleSeconds, from: Math.max(from, cut), until },
   ]
 }
 

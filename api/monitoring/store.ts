@@ -119,6 +119,8 @@ export function rollUp(
 /** Samples of one tier, from one second until before another. */
 export interface Piece {
   resolution: number
+  /** The time that each stands for: the finest are taken at the sampler's interval, whatever their resolution. */
+  seconds: number
   from: number
   until: number
 }
@@ -132,10 +134,10 @@ export async function averages(
   columns: readonly ValueColumn[],
 ): Promise<({ at: number } & Partial<Record<ValueColumn, number | null>>)[]> {
   const slot = slotOf(step)
-  const samples = ({ resolution, from, until }: Piece) =>
+  const samples = ({ resolution, seconds, from, until }: Piece) =>
     db
       .selectFrom('samples')
-      .select(['at', 'resolution', ...columns])
+      .select(['at', sql.lit(seconds).as('seconds'), ...columns])
       .where('series', '=', series)
       .where('resolution', '=', resolution)
       .where('at', '>=', from)
@@ -149,11 +151,11 @@ export async function averages(
     .execute()
 }
 
-/** A sample is weighted by the length of its slot. */
+/** A sample is weighted by the time that it stands for. */
 function meanOf(column: ValueColumn) {
   const value = sql.ref(column)
-  return sql<number | null>`cast(sum(${value} * resolution) as double precision)
-    / nullif(sum(case when ${value} is null then 0 else resolution end), 0)`
+  return sql<number | null>`cast(sum(${value} * seconds) as double precision)
+    / nullif(sum(case when ${value} is null then 0 else seconds end), 0)`
 }
 
 export function latestSample(db: Queries, series: number, resolution: number) {

@@ -29,7 +29,7 @@ export interface MeterTable {
 /** A server's usage in one slot of time; null is unknown. */
 export interface SampleTable {
   series: number
-  /** The length of the slot in seconds; the finest slots are as long as the sampler's interval. */
+  /** The length of the slot in seconds. For the finest it only names their tier: they last for the sampler's interval. */
   resolution: number
   /** The beginning of the slot, in seconds since the epoch. */
   at: number

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { type Measurement, PLAIN_NETWORK } from '../../../api/drivers/driver.ts'
 import { Sampler } from '../../../api/monitoring/sampler.ts'
@@ -394,6 +395,19 @@ test('the newest end of a long span is there at once, from finer samples', async
       newest(fine.cpu)[n]?.[0],
       expect.closeTo(newest(fine.cpu)[n]?.[1] ?? 0, 1),
     ])
+})
+
+test('a step of finer and coarser samples has their mean by time, however often samples are taken', async () => {
+  const t = await testApp({ sampleSeconds: 60 })
+  const id = await make(t)
+  await sample(t, 60, 60)
+  for (let round = 0; round < 15; round++) {
+    await sample(t, 1, 60)
+    await t.db.updateTable('samples').set({ cpu: sql`at % 1000` }).execute()
+    const newest = async (seconds: number) =>
+      known((await metrics(t, id, { start: iso(t, seconds), step: 900 })).cpu).slice(-2)
+    expect(await newest(2 * DAY)).toEqual(await newest(HOUR))
+  }
 })
 
 test('a service that was down while slots ended rolls them up when it is back', async () => {
