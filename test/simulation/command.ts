@@ -2,7 +2,8 @@ import { execFile } from 'node:child_process'
 import path from 'node:path'
 import { parseArgs, promisify } from 'node:util'
 import { drillAll } from './drill.ts'
-import { live, type Outcome } from './history.ts'
+import { live } from './history.ts'
+import type { Outcome } from './outcome.ts'
 import { planted } from './planted.ts'
 import { Points } from './points.ts'
 import { drawSetup } from './setup.ts'
@@ -24,7 +25,7 @@ breaks a promise is shortened and told.
   --trace        prints every step
   --points       prints which points and pairs were reached, and which never
   --planted <n>  plants so many mistakes in the product, one after the other, and looks for each
-  --plant <n>    plants this mistake only, and stops once it is found
+  --plant <n>    plants this mistake only, and stops once it is found; also with --drill
   --drill        carries out each act with one fault at each time at which it can happen
   --act <name>   drills this act only
   --seeds <n>    number of histories in which a mistake must be found (default: 100)`
@@ -52,8 +53,8 @@ export async function main(args: string[]): Promise<void> {
   const { values } = parseArgs({ args, options })
   if (values.help) return console.log(USAGE)
   if (values.planted !== undefined) return findAll(Number(values.planted), values)
-  if (values.plant !== undefined) return findOne(values)
   if (values.drill) return drillAll(values.act)
+  if (values.plant !== undefined) return findOne(values)
   return liveMonths(values)
 }
 

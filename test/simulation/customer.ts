@@ -25,6 +25,10 @@ export interface World {
   sometimes: (point: string) => void
   /** The status of a server now. */
   statusOf: (serverId: string) => string | undefined
+  /** True if one act happens at a time, without faults. */
+  isCalm: boolean
+  /** The most servers that can have been ordered: one for each key that was not refused. */
+  orders: { most: number }
   /** The role of a member now. */
   roleOf: (memberId: string) => Role | undefined
 }
@@ -35,6 +39,12 @@ export interface Credential {
   /** The member of an account who is signed in; missing: it is a token. */
   memberId?: string
 }
+
+/** Actions that are refused in a status, which the simulation states independently of the product. */
+const senseless: readonly string[] = [
+  ...[pairOf('running', 'start'), pairOf('stopped', 'stop'), pairOf('stopped', 'reboot')],
+  ...[pairOf('running', 'resize'), pairOf('suspended', 'start')],
+]
 
 const RETRIES = 8
 /** A key is good for a day. */
@@ -68,7 +78,7 @@ export class Client {
     const process = chance.pick(this.#world.processes)
     if (!process) return null
     this.sent += 1
-    this.#countPair(method, path, body)
+    const pair = this.#countPair(method, path, body)
     const sentAt = scheduler.elapsed()
     const isAllowed = this.#mayChange(path)
     const sent = scheduler.as(
@@ -101,6 +111,8 @@ export class Client {
     this.#judge(method, path, reply)
     if (method !== 'GET' && reply.status < 300 && !isAllowed && !this.#mayChange(path))
       this.#world.broken(`nobody changes what their role does not allow: ${this.name} ${method} ${path}`)
+    if (this.#world.isCalm && reply.status < 300 && senseless.includes(pair))
+      this.#world.broken(`what makes no sense is refused: ${pair}`)
     if (key !== undefined && reply.status < 300)
       this.#compare(`${method} ${path}`, key, { text: answer.body, at: sentAt })
     return reply
@@ -113,6 +125,9 @@ export class Client {
     const isTwice = chance.is(0.05)
     const { actor } = scheduler
     const until = scheduler.elapsed() + KEY_MS
+    const { orders } = this.#world
+    const isOrder = method === 'POST' && path === '/servers'
+    if (isOrder) orders.most += 1
     for (let attempt = 0; attempt < RETRIES; attempt += 1) {
       if (scheduler.elapsed() > until) return null
       const twin = isTwice ? this.send(chance, method, path, body, key) : null
@@ -121,6 +136,7 @@ export class Client {
       if (twin) sometimes('a request was sent twice at once')
       if (attempt > 0) sometimes(reply ? 'a request was repeated and answered' : 'a request was lost twice')
       const isUnclear = !reply || reply.status === 503 || reply.body?.code === 'idempotency_key_in_use'
+      if (isOrder && !isUnclear && reply.status >= 400) orders.most -= 1
       if (!isUnclear) return reply
       await scheduler.cross(actor, 'retry', chance.between(500, 30_000))
     }
@@ -128,12 +144,12 @@ export class Client {
   }
 
   /** Counts which action meets which status. */
-  #countPair(method: Method, path: string, body: unknown): void {
+  #countPair(method: Method, path: string, body: unknown): string {
     const { statusOf, sometimes } = this.#world
     const sent = (body ?? {}) as { server_id?: string; cpu?: number; disk_gb?: number } // acts send objects
     const [, id = sent.server_id ?? '', verb] = /^\/servers\/([^/?]+)\/?(\w*)/.exec(path) ?? []
     const status = statusOf(id)
-    if (status === undefined) return
+    if (status === undefined) return ''
     const changed = 'cpu' in sent ? 'resize' : 'disk_gb' in sent ? 'grow_disk' : 'update'
     const byMethod = {
       GET: '',
@@ -141,7 +157,9 @@ export class Client {
       PATCH: changed,
       DELETE: verb || 'delete',
     }
-    sometimes(pairOf(status, byMethod[method] ?? ''))
+    const pair = pairOf(status, byMethod[method] ?? '')
+    sometimes(pair)
+    return pair
   }
 
   #mayChange(path: string): boolean {

@@ -10,6 +10,8 @@ export interface DatabaseSeam {
   before(label: string): Promise<void>
   /** @throws what the program gets although the statement has had its effect */
   after(label: string, isWrite: boolean): Promise<void>
+  /** Learns which tables a commit has changed. */
+  wrote(tables: Iterable<string>): void
   now(): number
 }
 
@@ -22,6 +24,8 @@ type Connection = Awaited<ReturnType<SqliteDriver['acquireConnection']>>
 /** The service's own driver, at whose every statement other processes may go first. */
 class SeamDriver extends SqliteDriver {
   readonly #seam: DatabaseSeam
+  /** The tables that the transaction in progress has changed. */
+  #changed = new Set<string>()
 
   constructor(opened: ConstructorParameters<typeof SqliteDriver>[0], seam: DatabaseSeam) {
     super(opened)
@@ -31,11 +35,14 @@ class SeamDriver extends SqliteDriver {
   override async beginTransaction(connection: Connection): Promise<void> {
     await this.#seam.before('begin')
     await super.beginTransaction(connection)
+    this.#changed = new Set()
   }
 
   override async commitTransaction(connection: Connection): Promise<void> {
+    const changed = this.#changed
     await this.#seam.before('commit')
     await super.commitTransaction(connection)
+    this.#seam.wrote(changed)
     await this.#seam.after('commit', true)
   }
 
@@ -43,14 +50,16 @@ class SeamDriver extends SqliteDriver {
     group: Parameters<SqliteDriver['runWithin']>[0],
     query: CompiledQuery,
   ): Promise<QueryResult<Row>> {
-    await this.#seam.before(labelOf(query))
+    await this.#seam.before(factsOf(query).label)
+    for (const table of factsOf(query).changes) this.#changed.add(table)
     return super.runWithin(group, translated(query))
   }
 
   override async runAlone<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
-    const label = labelOf(query)
+    const { label, changes } = factsOf(query)
     await this.#seam.before(label)
     const result = await super.runAlone<Row>(translated(query))
+    this.#seam.wrote(changes)
     await this.#seam.after(label, query.query.kind !== 'SelectQueryNode')
     return result
   }
@@ -60,15 +69,17 @@ function translated(query: CompiledQuery): CompiledQuery {
   return query.sql.includes(CLOCK) ? { ...query, sql: query.sql.replaceAll(CLOCK, 'simulated_now()') } : query
 }
 
-/** The verb and the first table of a statement. */
-function labelOf({ sql }: CompiledQuery): string {
-  const known = labels.get(sql)
+/** The verb and the first table of a statement, and all tables that it changes. */
+function factsOf({ sql }: CompiledQuery): { label: string; changes: readonly string[] } {
+  const known = facts.get(sql)
   if (known) return known
   const label = `${/^\s*(\w+)/.exec(sql)?.[1]?.toLowerCase()} ${/(?:from|into|update) "(\w+)"/i.exec(sql)?.[1] ?? ''}`
-  labels.set(sql, label)
-  return label
+  const changes = [...sql.matchAll(CHANGE)].map(([, table]) => String(table))
+  facts.set(sql, { label, changes })
+  return { label, changes }
 }
-const labels = new Map<string, string>()
+const facts = new Map<string, ReturnType<typeof factsOf>>()
+const CHANGE = /\b(?:into|update|delete\s+from)\s+"?(\w+)/gi
 
 /**
  * Opens the database for one process.

@@ -1,4 +1,5 @@
-import { type Drill, drill } from './history.ts'
+import { drill } from './history.ts'
+import type { Drill } from './outcome.ts'
 import type { ActName } from './requests.ts'
 
 /** The acts that begin operations or take something, each with those that lead to it. */

@@ -15,7 +15,10 @@ export const faultKinds = [
   'receiver_hangs',
   'mail_fails',
   'lost_bell',
+  // These happen to one act at a time; months have blows of their own.
+  'late_call',
   'kill',
+  'pause',
 ] as const
 export type FaultKind = (typeof faultKinds)[number]
 export type Rates = Readonly<Record<FaultKind, number>>
@@ -46,6 +49,12 @@ export class Faults {
     this.isOn = true
   }
 
+  /** Lets nothing happen from here on. */
+  rest(): void {
+    this.#aim = null
+    this.isOn = false
+  }
+
   /** True once the aimed fault has happened. */
   get hasHit(): boolean {
     return this.#aim !== null && this.#seen > this.#aim.at
@@ -53,6 +62,7 @@ export class Faults {
 
   /** True if statements are slow or fail, and leases may not be renewed in time. */
   get disturbsDatabase(): boolean {
+    if (this.#aim) return ['database_away', 'lost_commit'].includes(this.#aim.kind)
     const { database_away, lost_commit, slow_statement } = this.#rates
     return this.isOn && database_away + lost_commit + slow_statement > 0
   }
@@ -61,6 +71,7 @@ export class Faults {
     if (this.#aim) {
       if (!this.isOn || this.#aim.kind !== kind) return false
       this.#seen += 1
+      if (this.#seen === this.#aim.at + 1) this.counts.set(kind, (this.counts.get(kind) ?? 0) + 1)
       return this.#seen === this.#aim.at + 1
     }
     if (!this.isOn || !this.#chance.is(this.#rates[kind])) return false
@@ -72,6 +83,18 @@ export class Faults {
   delayMs(least: number, most: number): number {
     return Math.round(least * (most / least) ** this.#chance.next())
   }
+}
+
+/** Draws one fault, and how often it could have happened before it does. Calls to the host are few. */
+export function drawAim(chance: Chance): { fault: FaultKind; at: number } {
+  const isStop = chance.is(0.5)
+  const fault = isStop
+    ? chance.pick(['kill', 'pause', 'lost_commit', 'database_away'] as const)
+    : chance.pick([
+        ...(['late_call', 'late_call', 'lost_call', 'lost_answer', 'double_call'] as const),
+        ...(['slow_call', 'disk_full', 'receiver_fails'] as const),
+      ])
+  return { fault: fault ?? 'kill', at: Math.floor(2 ** (chance.next() * (isStop ? 8 : 3))) - 1 }
 }
 
 /** Draws which kinds a history has at all, and how often: some histories have one kind only, and a lot of it. */
@@ -94,7 +117,8 @@ export function drawRates(chance: Chance): Rates {
     receiver_hangs: rate(),
     mail_fails: rate(),
     lost_bell: rate(),
-    // Months have kills as blows of their own.
+    late_call: 0,
     kill: 0,
+    pause: 0,
   }
 }

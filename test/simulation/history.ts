@@ -1,19 +1,19 @@
-import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
+import { copyFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { createAccount } from '../../api/accounts/accounts.ts'
 import { createToken } from '../../api/accounts/tokens.ts'
 import { post } from '../../api/billing/ledger.ts'
-import { migrate } from '../../api/database/migrate.ts'
-import { openSqlite } from '../../api/database/sqlite.ts'
 import { parseMoney } from '../../api/money.ts'
 import { createOperatorToken } from '../../api/operator/tokens.ts'
 import { Chance } from './chance.ts'
 import { bearer, Client, type Credential, outcomeOf, type World } from './customer.ts'
 import { Disks, Hall } from './disks.ts'
-import { type FaultKind, Faults } from './faults.ts'
+import { drawAim, Faults } from './faults.ts'
+import { databases } from './folder.ts'
 import { Host } from './host.ts'
 import { Auditor } from './invariants.ts'
 import { type Duty, Operator } from './operator.ts'
+import type { Drill, Drilled, Options, Outcome } from './outcome.ts'
 import { stepPair } from './pairs.ts'
 import { enroll, roles } from './people.ts'
 import { type Installation, Process } from './process.ts'
@@ -30,58 +30,8 @@ const HOUR = 3600_000
 export const MONTH_MS = 30 * 24 * HOUR
 /** The time after the end of all faults in which everything must settle. */
 const SETTLE_MS = 30 * 60_000
-
-export interface Outcome {
-  seed: number
-  hash: string
-  violations: string[]
-  days: number
-  steps: number
-  /** The places of moves that were made, as a shorter history keeps them. */
-  moves: string[]
-  sometimes: Map<string, number>
-  story: string[]
-}
-
-export interface Drill {
-  seed: number
-  /** The acts that lead to the one with the fault, which is the last. */
-  acts: readonly ActName[]
-  fault: FaultKind
-  at: number
-}
-
-export interface Drilled {
-  violations: string[]
-  /** False if the act was over before the fault could happen that often. */
-  hasHit: boolean
-  /** The last reply of the last act. */
-  said: string
-}
-
-interface Options {
-  /** Parts of the configuration that the seed does not draw. */
-  setup?: Partial<Setup>
-  /** The moves to make, by their places (default: all that the seed draws). */
-  only?: ReadonlySet<string>
-  onTrace?: (line: string) => void
-  /** Checks after every step, whatever the seed has drawn. */
-  isStrict?: boolean
-}
-
-let folder: string | null = null
-
-/** The folder of the databases, in memory where the system has such a place. */
-async function databases(): Promise<string> {
-  if (folder) return folder
-  const made = mkdtempSync('/dev/shm/berth-simulation-')
-  process.on('exit', () => rmSync(made, { recursive: true, force: true }))
-  const db = openSqlite(path.join(made, 'newest.db'))
-  await migrate(db)
-  await db.destroy()
-  folder = made
-  return made
-}
+/** Every lease has run out after this time. */
+const PAUSE_MS = 90_000
 
 /** Lives one month of an installation, as the seed determines it. */
 export function live(seed: number, options: Options = {}): Promise<Outcome> {
@@ -178,10 +128,13 @@ class History {
       processes: [],
       onLog: (process, line) => this.#hear(process, line),
       onStep: (process, doing) => this.#steps.see(process, doing),
+      onWrite: (tables) => this.#auditor.note(tables),
     }
     this.#auditor = new Auditor(file, { now: scheduler.now, graceMs })
     this.#disks = new Disks(this.#simulator, this.#auditor, (what) => this.#broken(what))
     this.#steps = new Steps(this.#installation, (what) => this.#broken(what))
+    host.onLate = (process) =>
+      this.#installation.processes.find(({ actor }) => actor === process)?.kill(this.#installation)
     host.around = (name, given, effect) => this.#disks.around(name, given, effect)
     this.#world = {
       scheduler,
@@ -190,6 +143,8 @@ class History {
       secrets: this.#secrets,
       sometimes: (point) => this.#count(point),
       statusOf: (id) => this.#auditor.statusOf(id),
+      isCalm: this.#setup.isTour && !this.#setup.isRough,
+      orders: { most: 0 },
       roleOf: (id) => this.#auditor.roleOf(id),
     }
   }
@@ -248,14 +203,16 @@ class History {
     }
   }
 
-  /** Lets a fault happen the given time that it can. A kill can happen at each crossing of the process. */
+  /** Lets a fault happen the given time that it can. A kill or a pause can happen at each crossing of a process. */
   #aim(fault: Drill['fault'], at: number): void {
     this.#faults.aim(fault, at)
-    if (fault !== 'kill') return
     this.scheduler.onChore = (actor, label) => {
-      if (label === 'sleep' || label === 'timer') return
+      if ((fault !== 'kill' && fault !== 'pause') || label === 'sleep' || label === 'timer') return
       const process = this.#installation.processes.find((one) => one.actor === actor)
-      if (process && this.#faults.happens('kill')) process.kill(this.#installation)
+      if (!process || (fault === 'pause' && process.isWriting) || !this.#faults.happens(fault)) return
+      this.#countStop(process, fault)
+      if (fault === 'kill') process.kill(this.#installation)
+      else actor.pausedUntil = this.scheduler.elapsed() + PAUSE_MS
     }
   }
 
@@ -264,14 +221,21 @@ class History {
     const { scheduler } = this
     const customer = this.#customers[0] as Customer // there are at least two
     const acting = scheduler.as(new Actor('customer'), () => acts[what]({ customer, chance, keep: () => {} }))
+    await this.#attend(acting, what)
+    return outcomeOf(await acting)
+  }
+
+  /** Waits for an act and the operations that it begins, and starts processes in the place of those that die. */
+  async #attend(acting: Promise<unknown>, what: string): Promise<void> {
     let isOver = false
-    void acting.then(() => {
+    const end = () => {
       isOver = true
-    })
+    }
+    acting.then(end, end)
     for (let passed = 0; passed < HOUR; passed += 1_000) {
-      await scheduler.run(1_000)
+      await this.scheduler.run(1_000)
       await this.#revive()
-      if (isOver && !this.#auditor.isBusy) return outcomeOf(await acting)
+      if (isOver && !this.#auditor.isBusy) return
     }
     throw new Error(`${what} did not end`)
   }
@@ -396,14 +360,27 @@ class History {
         await by(what === 'change_role' || what === 'remove_member' ? customer.members[0] : undefined)
       }
       if (what === 'day') scheduler.jump(25 * HOUR)
+      else if (this.#setup.isRough) await this.#roughly(carryOut(), what, chance)
       else await scheduler.until(carryOut(), HOUR, what)
       for (let left = TOUR_MS; left === TOUR_MS || this.#auditor.isBusy; left -= 3_000) {
         if (left <= 0) return this.#broken(`every operation ends: ${what} did not`)
         await scheduler.run(this.#auditor.isBusy ? 3_000 : 12_000)
       }
-      const broken = [...this.#auditor.broken(), ...(await this.#disks.brokenAtRest())]
+      // After a fault, the host may need some time until it has what the rows say.
+      const atRest = this.#setup.isRough ? [] : await this.#disks.brokenAtRest()
+      const broken = [...this.#auditor.broken(), ...this.#brokenDeliveries(), ...atRest]
       for (const each of broken) this.#broken(`after ${what}: ${each}`)
     }
+  }
+
+  /** Lets one fault happen at some time while an act is carried out. */
+  async #roughly(acting: Promise<void>, what: string, chance: Chance): Promise<void> {
+    const { fault, at } = drawAim(chance)
+    this.#aim(fault, at)
+    await this.#attend(acting, what)
+    if (this.#faults.hasHit) this.#tell('fault', `${fault} at ${at} of ${what}`)
+    this.#faults.rest()
+    await acting
   }
 
   async #calm(doing: Promise<unknown>): Promise<void> {
@@ -494,6 +471,12 @@ class History {
       case 'host_away':
         host.awayUntil = scheduler.elapsed() + chance.between(100, 120_000)
         return this.#tell(name, 'the host does not answer')
+      case 'full':
+        host.fullUntil = scheduler.elapsed() + chance.between(60_000, 600_000)
+        return this.#tell(name, 'the disk of the host is full')
+      case 'receivers_away':
+        this.#receivers.awayUntil = scheduler.elapsed() + chance.between(100, 600_000)
+        return this.#tell(name, 'no receiver of webhooks answers')
       case 'crash':
       case 'shutdown': {
         if (id === undefined || (await this.#simulator.inspect(id)).power !== 'running') return
@@ -551,12 +534,17 @@ class History {
       await scheduler.run(60_000)
       broken = [
         ...this.#auditor.brokenAtRest(),
-        ...this.#receivers.broken(this.#auditor.rows(DELIVERIES)),
+        ...this.#brokenDeliveries(),
         ...(await this.#disks.brokenAtRest()),
+        ...this.#auditor.brokenOrders(this.#world.orders),
       ]
       if (broken.length === 0) return
     }
     for (const what of broken) this.#broken(`after ${SETTLE_MS / 60_000} quiet minutes: ${what}`)
+  }
+
+  #brokenDeliveries(): string[] {
+    return this.#receivers.broken(this.#auditor.rows(DELIVERIES))
   }
 
   #hear(process: string, line: string): void {

@@ -24,6 +24,9 @@ const commands: readonly string[] = [
   'setAddress',
 ]
 
+/** A call is that late at most after its process was cut off. */
+const LATE_MS = 10 * 60_000
+
 /** The host that all processes share, and the way to it. */
 export class Host {
   readonly actor = new Actor('host')
@@ -33,6 +36,8 @@ export class Host {
   #older: Map<string, MachineState> | null = null
   /** Nothing answers before this time. */
   awayUntil = 0
+  /** The disk is full before this time. */
+  fullUntil = 0
   /** Carries out a call; the history looks at what it does to disks. */
   around: (name: string, given: readonly unknown[], effect: () => Promise<unknown>) => Promise<unknown> = (
     _name,
@@ -41,6 +46,8 @@ export class Host {
   ) => effect()
   /** Sees each fault of a call about a machine. */
   onFault: (process: Actor, serverId: string, kind: string) => void = () => {}
+  /** Ends a process whose last call will arrive after others have continued its work. */
+  onLate: (process: Actor) => void = () => {}
 
   constructor(scheduler: Scheduler, faults: Faults, simulator: Simulator) {
     this.#scheduler = scheduler
@@ -74,7 +81,9 @@ export class Host {
     }
     const label = typeof first === 'string' ? `${name} ${first.slice(-6)}` : name
     const faults = this.#faults
-    const slowMs = happens('slow_call') ? faults.delayMs(10, 120_000) : 0
+    const isLate = commands.includes(name) && happens('late_call')
+    const slowMs = isLate ? LATE_MS : happens('slow_call') ? faults.delayMs(10, 120_000) : 0
+    if (isLate) this.onLate(process)
     await this.#scheduler.cross(this.actor, label, slowMs)
     this.#refuse(name, happens)
     const outcome = await this.#effect(name, given, happens)
@@ -89,7 +98,8 @@ export class Host {
   #refuse(name: string, happens: (kind: FaultKind) => boolean): void {
     if (this.#scheduler.elapsed() < this.awayUntil) throw away('The host does not answer.')
     if (happens('lost_call')) throw away('The host was not reached.')
-    if (['define', 'snapshot', 'importImage', 'volume'].includes(name) && happens('disk_full'))
+    const needsRoom = ['define', 'growDisk', 'snapshot', 'importImage', 'volume'].includes(name)
+    if (needsRoom && (this.#scheduler.elapsed() < this.fullUntil || happens('disk_full')))
       throw new DriverError('disk_full', 'The disk of the host is full.')
   }
 

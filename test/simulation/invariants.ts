@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { constants, DatabaseSync, type StatementSync } from 'node:sqlite'
 import type { Role } from './people.ts'
 
 /**
@@ -61,11 +61,11 @@ const always: Readonly<Record<string, string>> = {
     WHERE a.servers_used <> coalesce(h.servers, 0) OR a.cpu_used <> coalesce(h.cpu, 0)
       OR a.ram_mb_used <> coalesce(h.ram_mb, 0) OR a.disk_gb_used <> coalesce(h.disk_gb, 0)`,
   'the usage of a pool is the sum of its servers and volumes': `
-    SELECT p.pool || ' ' || p.cpu || ' ' || p.ram_mb || ' ' || p.disk_gb AS what FROM pool_usage p
-    WHERE p.cpu <> (SELECT coalesce(sum(cpu), 0) FROM held)
-      OR p.ram_mb <> (SELECT coalesce(sum(ram_mb), 0) FROM held)
-      OR p.disk_gb <> (SELECT coalesce(sum(disk_gb), 0) FROM held)
-        + (SELECT coalesce(sum(size_gb), 0) FROM volumes WHERE deleted_at IS NULL)`,
+    WITH h AS MATERIALIZED (SELECT coalesce(sum(cpu), 0) AS cpu, coalesce(sum(ram_mb), 0) AS ram_mb,
+      coalesce(sum(disk_gb), 0) + (SELECT coalesce(sum(size_gb), 0) FROM volumes WHERE deleted_at IS NULL)
+        AS disk_gb FROM held)
+    SELECT p.pool || ' ' || p.cpu || ' ' || p.ram_mb || ' ' || p.disk_gb AS what FROM pool_usage p, h
+    WHERE p.cpu <> h.cpu OR p.ram_mb <> h.ram_mb OR p.disk_gb <> h.disk_gb`,
   "a project's counter is the number of its servers": `
     SELECT p.project_id || ' ' || p.server_count AS what FROM projects p WHERE p.server_count <>
       (SELECT count(*) FROM servers s WHERE s.project_id = p.project_id AND s.deleted_at IS NULL)`,
@@ -262,17 +262,27 @@ interface EntryRow {
   bytes: number | null
 }
 
+interface Query {
+  promise: string
+  statement: StatementSync
+  /** The tables that it reads. */
+  tables: ReadonlySet<string>
+}
+
 /** Looks at the database over a connection of its own, and tells which promises do not hold. */
 export class Auditor {
   readonly #sqlite: DatabaseSync
-  readonly #always: [string, StatementSync][]
-  readonly #atRest: [string, StatementSync][]
-  readonly #version: StatementSync
+  readonly #always: readonly Query[]
+  readonly #atRest: readonly Query[]
   readonly #entries: StatementSync
   readonly #moves: StatementSync
   readonly #status: StatementSync
   readonly #role: StatementSync
-  #seen = -1
+  /** The tables that were changed since the last look; null: perhaps all. */
+  #changed: Set<string> | null = null
+  #hasNews = true
+  /** Learns which tables the statement that is being prepared reads. */
+  #onRead: (table: string) => void = () => {}
   #lastEntry = 0
   #lastPosition = 0
   /** The ends of ledgers, and the seconds charged for each item, as the entries that were read add up. */
@@ -286,14 +296,13 @@ export class Auditor {
     this.#sqlite.function('grace_ms', () => graceMs)
     this.#sqlite.exec(HELD)
     this.#sqlite.exec('PRAGMA query_only = ON')
-    const prepare = (all: Readonly<Record<string, string>>) =>
-      Object.entries(all).map(([promise, sql]): [string, StatementSync] => [
-        promise,
-        this.#sqlite.prepare(sql),
-      ])
-    this.#always = prepare(always)
-    this.#atRest = prepare(atRest)
-    this.#version = this.#sqlite.prepare('PRAGMA data_version')
+    this.#sqlite.setAuthorizer((action, table) => {
+      if (action === constants.SQLITE_READ) this.#onRead(String(table))
+      return constants.SQLITE_OK
+    })
+    this.#always = this.#prepare(always)
+    this.#atRest = this.#prepare(atRest)
+    this.#onRead = () => {}
     this.#entries = this.#sqlite.prepare(
       'SELECT rowid AS at, * FROM transactions WHERE rowid > ? ORDER BY rowid',
     )
@@ -307,20 +316,40 @@ export class Auditor {
     )
   }
 
-  /** True if something was committed since it was asked before. */
-  hasNews(): boolean {
-    const { data_version } = this.#version.get() as { data_version: number } // the pragma's one column
-    if (data_version === this.#seen) return false
-    this.#seen = data_version
-    return true
+  /** Learns which tables were changed; null: any. */
+  note(tables: Iterable<string> | null): void {
+    if (tables === null) this.#changed = null
+    for (const table of tables ?? []) {
+      this.#changed?.add(table)
+      this.#hasNews = true
+    }
   }
 
+  /** True if something was committed since it was asked before. */
+  hasNews(): boolean {
+    const hasNews = this.#hasNews
+    this.#hasNews = false
+    return hasNews
+  }
+
+  /** Asks what may have changed since the last look. */
   broken(): string[] {
-    return [...findings(this.#always), ...this.#brokenLedgers(), ...this.#brokenMoves()]
+    const changed = this.#changed
+    this.#changed = new Set()
+    const isNew = ({ tables }: Query) => changed === null || [...tables].some((table) => changed.has(table))
+    return [...findings(this.#always.filter(isNew)), ...this.#brokenLedgers(), ...this.#brokenMoves()]
   }
 
   brokenAtRest(): string[] {
+    this.note(null)
     return [...this.broken(), ...findings(this.#atRest), ...this.#brokenPaid(), ...this.#brokenMeters()]
+  }
+
+  /** A key creates one server, however often its request is sent. */
+  brokenOrders({ most }: { most: number }): string[] {
+    const [row] = this.rows<{ servers: number }>('SELECT count(*) AS servers FROM servers')
+    const servers = row?.servers ?? 0
+    return servers > most ? [`a key creates one server: ${servers} are there instead of at most ${most}`] : []
   }
 
   /** True if an operation has not ended. */
@@ -355,6 +384,14 @@ export class Auditor {
 
   close(): void {
     this.#sqlite.close()
+  }
+
+  #prepare(queries: Readonly<Record<string, string>>): Query[] {
+    return Object.entries(queries).map(([promise, sql]) => {
+      const tables = new Set<string>()
+      this.#onRead = (table) => tables.add(table)
+      return { promise, statement: this.#sqlite.prepare(sql), tables }
+    })
   }
 
   /** Entries follow each other. */
@@ -423,8 +460,9 @@ export class Auditor {
   }
 }
 
-function findings(queries: readonly [string, StatementSync][]): string[] {
+function findings(queries: readonly Query[]): string[] {
   return queries.flatMap(
-    ([promise, query]) => (query.all() as { what: unknown }[]).map(({ what }) => `${promise}: ${what}`), // each has this column
+    ({ promise, statement }) =>
+      (statement.all() as { what: unknown }[]).map(({ what }) => `${promise}: ${what}`), // each has this column
   )
 }

@@ -1,5 +1,5 @@
 import { faultKinds } from './faults.ts'
-import type { Outcome } from './history.ts'
+import type { Outcome } from './outcome.ts'
 import { pairs, steps } from './pairs.ts'
 import { acts } from './requests.ts'
 import { blows } from './setup.ts'
@@ -11,7 +11,7 @@ const points: readonly string[] = [
   ...Object.keys(acts).map((act) => `${act} succeeds`),
   ...Object.keys(acts).map((act) => `${act} is refused`),
   ...blows.filter((blow) => blow !== 'none').map((blow) => `blow: ${blow}`),
-  ...faultKinds.filter((kind) => kind !== 'kill').map((kind) => `fault: ${kind}`),
+  ...faultKinds.filter((kind) => kind !== 'kill' && kind !== 'pause').map((kind) => `fault: ${kind}`),
   ...Object.keys(steps).flatMap((type) => ENDS.map((end) => `${type} ${end}`)),
   ...['running', 'stopped', 'suspended', 'error', 'deleting'].map((status) => `a server becomes ${status}`),
   'a process died during POST',

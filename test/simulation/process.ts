@@ -35,6 +35,8 @@ export interface Installation {
   onLog: (process: string, line: string) => void
   /** Sees each moment of each step. */
   onStep: (process: Actor, doing: Doing) => void
+  /** Learns which tables were changed; null: any. */
+  onWrite: (tables: Iterable<string> | null) => void
 }
 
 /** A step of an operation, and how far it is. */
@@ -165,6 +167,7 @@ export class Process {
     this.actor.isDead = true
     installation.processes.splice(installation.processes.indexOf(this), 1)
     this.#cut()
+    installation.onWrite(null)
     this.#die()
   }
 
@@ -217,8 +220,9 @@ function broken(): Error {
   return Object.assign(new Error('the connection to the database was lost'), { code: '08006' })
 }
 
-function seamOf({ scheduler, faults }: Installation, actor: Actor) {
+function seamOf({ scheduler, faults, onWrite }: Installation, actor: Actor) {
   return {
+    wrote: onWrite,
     now: scheduler.now,
     before: async (label: string) => {
       const slowMs = faults.happens('slow_statement') ? faults.delayMs(5, 3_000) : 0

@@ -14,6 +14,9 @@ export class Receivers {
   /** The ids of events that each URL has accepted, in the order of their first arrival. */
   readonly accepted = new Map<string, Set<string>>()
 
+  /** Nobody accepts anything before this time. */
+  awayUntil = 0
+
   constructor(scheduler: Scheduler, faults: Faults) {
     this.#scheduler = scheduler
     this.#faults = faults
@@ -54,7 +57,7 @@ export class Receivers {
   #replyTo(url: string, id: string, body: string): string | null {
     const message: { type: string; data: { webhook_id?: string; challenge?: string } } = JSON.parse(body)
     if (message.type === 'webhook.challenge') return message.data.challenge ?? ''
-    if (this.#faults.happens('receiver_fails')) return null
+    if (this.#scheduler.elapsed() < this.awayUntil || this.#faults.happens('receiver_fails')) return null
     this.accepted.set(url, (this.accepted.get(url) ?? new Set()).add(id))
     return 'ok'
   }

@@ -44,7 +44,9 @@ interface Request {
 type Act = (request: Request) => Promise<Reply | null | undefined>
 
 const one = ({ customer: { known, recent }, chance }: Request, kind: Kind): string | undefined =>
-  chance.pick(kind !== 'members' && chance.is(0.8) ? known[kind].slice(-recent) : known[kind])
+  chance.pick(
+    kind !== 'members' && chance.is(recent === 1 ? 0.95 : 0.8) ? known[kind].slice(-recent) : known[kind],
+  )
 
 /** Sends a request about one of the customer's resources, if there is one. */
 function about(
@@ -124,6 +126,8 @@ const size = (chance: Chance) => ({
   disk_gb: chance.pick([10, 20, 40]),
 })
 
+const LARGE = { cpu: 6, ram_mb: 6144, disk_gb: 60 }
+
 /** Sometimes a plan of one's own, ports and networks along with it. */
 const order = (request: Request) => ({ ...plan(request), ...source(request) })
 const plan = ({ customer, chance }: Request) => ({
@@ -169,6 +173,12 @@ export const acts = {
   order: ordering,
   /** Deletes what is still being created. */
   give_up: async (request) => ((await ordering(request)) ? deleting(request) : null),
+  /** Deletes what is still being resized. */
+  give_up_resize: async ({ customer: { client, known }, chance }) => {
+    const path = `/servers/${known.servers.at(-1)}`
+    const reply = await client.send(chance, 'PATCH', path, LARGE)
+    return reply && reply.status < 300 ? client.insist(chance, 'DELETE', path) : reply
+  },
   quote: async (request) => {
     const { name: _name, labels: _labels, ...wanted } = { name: '', labels: {}, ...order(request) }
     return request.customer.client.send(request.chance, 'POST', '/pricing/quote', wanted)
@@ -186,6 +196,7 @@ export const acts = {
   ),
   reset_password: about('servers', (id) => `/servers/${id}/reset_password`),
   resize: patching('servers', ({ chance }) => size(chance)),
+  grow: patching('servers', () => LARGE),
   grow_disk: patching('servers', ({ chance }) => ({ disk_gb: chance.between(5, 60) })),
   describe: patching('servers', ({ chance }) => ({
     labels: { env: chance.pick(['prod', 'test']) ?? '' },

@@ -12,6 +12,8 @@ export const blows = [
   'kill',
   'pause',
   'host_away',
+  'full',
+  'receivers_away',
   'crash',
   'shutdown',
   'deaf',
@@ -24,8 +26,10 @@ export type Blow = (typeof blows)[number]
 
 /** The configuration that a seed draws. */
 export interface Setup {
-  /** True: a tour of everything, act by act and without faults. */
+  /** True: a tour of everything, act by act. */
   isTour: boolean
+  /** True: one fault meets each act of the tour. */
+  isRough: boolean
   processes: number
   customers: number
   moments: number
@@ -55,7 +59,8 @@ export function drawSetup(seed: number): Setup {
   // Histories with few kinds of acts meet more of each.
   const weights = some(Object.keys(acts) as ActName[], chance.pick([0.25, 0.6]) ?? 0.25)
   return {
-    isTour: seed % 5 === 1,
+    isTour: seed % 5 === 1 || seed % 5 === 3,
+    isRough: seed % 5 === 3,
     processes: chance.pick([1, 2, 2, 3]) ?? 2,
     customers: chance.between(2, 4),
     moments: chance.between(8, 24),

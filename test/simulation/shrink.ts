@@ -1,4 +1,5 @@
-import { live, type Outcome } from './history.ts'
+import { live } from './history.ts'
+import type { Outcome } from './outcome.ts'
 
 /** The most histories that are lived to find a shorter one. */
 const MOST_RUNS = 200

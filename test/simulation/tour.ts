@@ -1,5 +1,5 @@
-import type { Duty } from './operator.ts'
 import type { ActName } from './requests.ts'
+import type { Blow } from './setup.ts'
 
 /** The time within which an act of a tour has its effect. */
 export const TOUR_MS = 20 * 60_000
@@ -8,12 +8,13 @@ export const TOUR_MS = 20 * 60_000
  * The life of an installation in order: each act meets what it needs, and ends before the next one. `day` lets a day
  * pass; guests write to their disks, crash and shut down.
  */
-export const tour: readonly (ActName | Duty | 'day' | 'write' | 'crash' | 'shutdown')[] = [
+export const tour: readonly (ActName | Exclude<Blow, 'none'> | 'day')[] = [
   ...(['order', 'write', 'volume', 'attach_volume', 'grow_volume', 'network', 'attach'] as const),
   ...(['firewall', 'protect', 'change_rules', 'webhook', 'try_webhook', 'token', 'project'] as const),
   ...(['reserve', 'move_address', 'publish', 'describe', 'move_project', 'quote', 'read', 'show'] as const),
   ...(['snapshot', 'write', 'image', 'backups', 'day', 'keep_backup', 'restore_backup', 'write'] as const),
   ...([
+    'receivers_away',
     'stop',
     'stop',
     'resize',
@@ -32,6 +33,7 @@ export const tour: readonly (ActName | Duty | 'day' | 'write' | 'crash' | 'shutd
   ...(['detach_volume', 'remove_volume', 'remove_image', 'remove_snapshot', 'release', 'revoke'] as const),
   ...(['remove_network', 'remove_firewall', 'remove_webhook', 'remove_project'] as const),
   ...(['order', 'volume', 'attach_volume', 'network', 'attach', 'firewall', 'protect', 'delete'] as const),
-  ...(['give_up', 'give_up', 'order', 'volume', 'attach_volume'] as const),
+  ...(['give_up', 'give_up', 'order', 'stop', 'full', 'grow'] as const),
+  ...(['give_up_resize', 'order', 'stop', 'give_up_resize', 'order', 'volume', 'attach_volume'] as const),
   ...(['detach_volume', 'crash', 'shutdown', 'start', 'deplete', 'day', 'day'] as const),
 ]

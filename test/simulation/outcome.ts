@@ -1,0 +1,41 @@
+import type { FaultKind } from './faults.ts'
+import type { ActName } from './requests.ts'
+import type { Setup } from './setup.ts'
+
+export interface Outcome {
+  seed: number
+  hash: string
+  violations: string[]
+  days: number
+  steps: number
+  /** The places of moves that were made, as a shorter history keeps them. */
+  moves: string[]
+  sometimes: Map<string, number>
+  story: string[]
+}
+
+export interface Drill {
+  seed: number
+  /** The acts that lead to the one with the fault, which is the last. */
+  acts: readonly ActName[]
+  fault: FaultKind
+  at: number
+}
+
+export interface Drilled {
+  violations: string[]
+  /** False if the act was over before the fault could happen that often. */
+  hasHit: boolean
+  /** The last reply of the last act. */
+  said: string
+}
+
+export interface Options {
+  /** Parts of the configuration that the seed does not draw. */
+  setup?: Partial<Setup>
+  /** The moves to make, by their places (default: all that the seed draws). */
+  only?: ReadonlySet<string>
+  onTrace?: (line: string) => void
+  /** Checks after every step, whatever the seed has drawn. */
+  isStrict?: boolean
+}
