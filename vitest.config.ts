@@ -16,6 +16,7 @@ export default defineConfig({
   test: {
     // Three files at a time keep two cores busy: those that run programs and machines wait half of their time. Files
     // that run the service in memory share a process (isolate: false), since to load it takes longer than most of them.
+    // So do unit tests: without it, each file of rules would parse all sources again.
     maxWorkers: 3,
     // Nobody waits this long but where something hangs: a busy machine is no reason to fail.
     testTimeout: 300_000,
@@ -26,6 +27,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
+          isolate: false,
           include: ['api/**/*.test.ts', 'test/*.test.ts'],
           exclude: ['api/drivers/{guest,qemu,incus}/**'],
         },
