@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { addMember } from '../../api/people/membership/members.ts'
+import { createPerson } from '../../api/people/person/people.ts'
 import { playedProviders } from '../harness/payment-providers.ts'
 import { pdfText } from '../harness/pdf-text.ts'
 import { selling } from '../harness/seller.ts'
@@ -60,13 +62,15 @@ for (const [language, words] of Object.entries({
 }))
   test(`a customer downloads the documents of past months, in ${language}`, async () => {
     const t = await serveConsole(selling())
-    const page = await t.open(browser, { locale: language })
-    await t.db
-      .updateTable('people')
-      .set({ language: language === 'ru' ? 'ru' : 'en' })
-      .execute()
+    const owner = await createPerson(t.db, t.clock, {
+      ...{ email: 'owner@example.com', name: 'Olga', password: null },
+      language: language === 'ru' ? 'ru' : 'en',
+    })
+    const personId = owner?.person_id ?? ''
+    await addMember(t.db, t.clock, { accountId: t.accountId, personId, role: 'owner' })
     t.clock.advance(Date.parse('2026-12-01T00:00:00Z') - t.clock.now())
     await t.app.billing.look()
+    const page = await t.open(browser, { locale: language })
     await page.goto(`${t.address}/billing`)
     const table = page.getByRole('table', { name: words.card })
     await table.getByRole('row').filter({ hasText: words.row }).waitFor()
