@@ -11,6 +11,8 @@ interface Ports {
   berth: number
   bare: number
   token: string
+  /** Tokens of other accounts. */
+  others: string[]
   hcloudToken: string
   order: object
 }
@@ -26,7 +28,8 @@ export async function benchApi(rounds: number): Promise<void> {
   try {
     const [ports] = (await once(server, 'message')) as [Ports] // the first thing that bench/server.ts says
     await memory(server, 'idle after its start')
-    await creates(server, ports)
+    await creates(server, ports, [ports.token], 'one account')
+    await creates(server, ports, ports.others, `${ports.others.length} accounts`)
     await compare(
       'GET 20 of 1,000 servers',
       ports,
@@ -67,7 +70,7 @@ function get({ token }: Pick<Ports, 'token'>, url: string): string {
   return `GET ${url} HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer ${token}\r\n\r\n`
 }
 
-function postJson({ token }: Ports, url: string, value: object): string {
+function postJson({ token }: Pick<Ports, 'token'>, url: string, value: object): string {
   const body = JSON.stringify(value)
   const head = `POST ${url} HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer ${token}\r\ncontent-type: application/json`
   return `${head}\r\ncontent-length: ${body.length}\r\n\r\n${body}`
@@ -119,25 +122,28 @@ async function besides({ berth: port, token, hcloudToken }: Ports, rounds: numbe
   console.log(`GET 20 servers of /hcloud/v1: ${median(ratios).toFixed(2)} of /v1 (target: at least 0.9)`)
 }
 
-/** 1,000 servers from the first POST until the last one runs. */
-async function creates(server: ChildProcess, ports: Ports): Promise<void> {
+/** 1,000 servers from the first POST until the last one runs, ordered with these tokens in turn. */
+async function creates(server: ChildProcess, ports: Ports, tokens: string[], whose: string): Promise<void> {
   const requests = 1_000
+  const { running: before } = await ask<{ running: number }>(server, 'running')
+  const { cpuMs } = await ask<{ cpuMs: number }>(server, 'cpu')
   const start = performance.now()
   const accepted = await load({
     port: ports.berth,
     connections: CONNECTIONS,
     requests,
-    request: () => postJson(ports, '/v1/servers', ports.order),
+    request: (n) => postJson({ token: tokens[n % tokens.length] ?? '' }, '/v1/servers', ports.order),
     expect: 'HTTP/1.1 202',
   })
-  let running = 0
-  while (running < requests) {
+  let running = before
+  while (running < before + requests) {
     running = (await ask<{ running: number }>(server, 'running')).running
     await sleep(20)
   }
   const seconds = (performance.now() - start) / 1000
+  const used = (await ask<{ cpuMs: number }>(server, 'cpu')).cpuMs - cpuMs
   console.log(
-    `1,000 creates: ${accepted.perSecond.toFixed(0)}/s accepted (target: 600), p99 ${accepted.p99.toFixed(0)} ms; ${(requests / seconds).toFixed(0)}/s running (target: 250)`,
+    `1,000 creates of ${whose}: ${(used / requests).toFixed(2)} ms of CPU each, until it runs; ${accepted.perSecond.toFixed(0)}/s accepted (target: 600), p99 ${accepted.p99.toFixed(0)} ms; ${(requests / seconds).toFixed(0)}/s running (target: 250)`,
   )
 }
 

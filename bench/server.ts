@@ -28,24 +28,26 @@ const PLENTY = { servers: 1e6, projects: 1e6, cpu: 1e6, ram_mb: 1e12, disk_gb: 1
 
 const db = openSqlite(file)
 await migrate(db)
-const accountId = (await createAccount(db, clock, { email: 'bench@example.com', name: 'Bench' })) ?? ''
-await db
-  .updateTable('accounts')
-  .set({ quotas: JSON.stringify(PLENTY) })
-  .execute()
-const payment = {
-  accountId,
-  description: 'bench',
-  reference: null,
-  amount: parseMoney('100000000'),
-}
-await post(db, clock, { ...payment, type: 'payment' })
 const scopes = ['read', 'write'] as const
-const token = (await createToken(db, clock, { accountId, name: 'bench', scopes, expiresAt: null })).value
+const { accountId, token } = await openAccount('bench')
+const others: string[] = []
+while (others.length < 64) others.push((await openAccount(`of-${others.length}`)).token)
+
+/** An account with money and without limits, and a token of it. */
+async function openAccount(name: string): Promise<{ accountId: string; token: string }> {
+  const id = (await createAccount(db, clock, { email: `${name}@example.com`, name })) ?? ''
+  const quotas = JSON.stringify(PLENTY)
+  await db.updateTable('accounts').set({ quotas }).where('account_id', '=', id).execute()
+  const payment = { accountId: id, type: 'payment', description: 'bench', reference: null } as const
+  await post(db, clock, { ...payment, amount: parseMoney('100000000') })
+  const { value } = await createToken(db, clock, { accountId: id, name, scopes, expiresAt: null })
+  return { accountId: id, token: value }
+}
 
 const { default_project_id: projectId } = await db
   .selectFrom('accounts')
   .selectAll()
+  .where('account_id', '=', accountId)
   .executeTakeFirstOrThrow()
 const tools = { accountId, name: 'tools', scopes, expiresAt: null, projectId }
 const hcloudToken = (await createToken(db, clock, tools)).value
@@ -116,7 +118,7 @@ const portOf = (url: string) => Number(new URL(url).port)
 const preset = catalog.presets[0]?.presetId
 const template_id = catalog.templates[0]?.templateId
 const order = { zone_slug: 'local-1', template_id, plan_type: 'preset', preset_id: preset, cpu_type: 'amd' }
-process.send?.({ berth: portOf(berthUrl), bare: portOf(bareUrl), token, hcloudToken, order })
+process.send?.({ berth: portOf(berthUrl), bare: portOf(bareUrl), token, others, hcloudToken, order })
 process.on('message', async (wanted) => {
   if (wanted === 'running') {
     const { n } = await db
@@ -150,17 +152,19 @@ process.on('disconnect', async () => {
 
 /** Copies a server's row until the account has this many. */
 function fill(total: number): void {
-  const { n } = sqlite.prepare('SELECT count(*) AS n FROM servers').get() as { n: number } // count makes one row of one number
+  const held = sqlite.prepare('SELECT count(*) AS n FROM servers WHERE account_id = ?')
+  const { n } = held.get(accountId) as { n: number } // count makes one row of one number
   const columns = (
     sqlite.prepare('SELECT name FROM pragma_table_info(?)').all('servers') as { name: string }[]
   ).map(({ name }) => name) // the pragma's own column
   const own = ['server_id', 'ssh_port', 'number']
   const rest = columns.filter((name) => !own.includes(name)).join(', ')
   const copy = sqlite.prepare(
-    `INSERT INTO servers (server_id, ssh_port, ${rest}) SELECT ?, NULL, ${rest} FROM servers ORDER BY server_id LIMIT 1`,
+    `INSERT INTO servers (server_id, ssh_port, ${rest}) SELECT ?, NULL, ${rest} FROM servers WHERE account_id = ? ORDER BY server_id LIMIT 1`,
   )
   sqlite.exec('BEGIN')
-  for (let at = n; at < total; at++) copy.run(`00000000-0000-7000-8000-${String(at).padStart(12, '0')}`)
-  sqlite.prepare('UPDATE accounts SET servers_used = ?').run(total)
+  for (let at = n; at < total; at++)
+    copy.run(`00000000-0000-7000-8000-${String(at).padStart(12, '0')}`, accountId)
+  sqlite.prepare('UPDATE accounts SET servers_used = ? WHERE account_id = ?').run(total, accountId)
   sqlite.exec('COMMIT')
 }
