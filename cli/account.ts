@@ -9,10 +9,19 @@ import { ifKnown, rub, untilIn } from './units.ts'
 const used = (name: keyof Account['quotas']) => (account: Account) =>
   `${account.quotas[name].used} of ${account.quotas[name].limit}`
 
+/** Such as "-10% on the catalogue, nano 99.00 RUB"; empty if they are those of the catalogue. */
+function ownPrices({ price_percent: percent, preset_prices_rub: presets }: Account): string {
+  const sign = percent > 0 ? '+' : ''
+  const own = Object.entries(presets).map(([slug, price]) => `${slug} ${rub(price)}`)
+  return [...(percent === 0 ? [] : [`${sign}${percent}% on the catalogue`]), ...own].join(', ')
+}
+
 export function whoamiCommand(): Command {
   return new Command('whoami').description('show the account, its quotas and the token in use').action(
     action(async ({ berth, show }) => {
-      await show(await berth.account.get(), {
+      const account = await berth.account.get()
+      const prices = ownPrices(account)
+      await show(account, {
         Account: ({ email }) => email,
         Status: ({ status, status_reason, status_since }) =>
           [status, status_since && `since ${status_since}`, status_reason]
@@ -20,6 +29,7 @@ export function whoamiCommand(): Command {
             .join(', '),
         Token: ({ token }) => token?.name,
         Scopes: ({ scopes }) => scopes.join(', '),
+        ...(prices === '' ? {} : { Prices: () => prices }),
         'Outgoing mail': ({ is_smtp_open }) => (is_smtp_open ? 'open' : 'closed'),
         Servers: used('servers'),
         CPU: used('cpu'),

@@ -17,6 +17,10 @@ export interface Account {
   created_at: string
   /** Id of the project that servers are created in if none is given */
   default_project_id: string
+  /** Percent that the operator adds to the catalogue's prices for the account; below zero: a discount. Backups follow the price of their server */
+  price_percent: number
+  /** Prices per month of presets that have one of their own for the account, by slug; the percent does not change them */
+  preset_prices_rub: Record<string, string>
   /** Whether its servers may connect to port 25 (SMTP) of other hosts, as mail servers do; ask the operator. Ports 465 and 587 are open to all */
   is_smtp_open: boolean
   /** Whether this installation answers `/hcloud/v1`, so that it gives tokens of the kind `hcloud` */
@@ -1333,6 +1337,10 @@ export interface OperatedAccount {
   balance: string
   /** Sum of the payments of the account, less chargebacks, in rubles with two decimals */
   paid: string
+  /** Percent that the operator adds to the catalogue's prices for the account; below zero: a discount. Backups follow the price of their server */
+  price_percent: number
+  /** Prices per month of presets that have one of their own for the account, by slug; the percent does not change them */
+  preset_prices_rub: Record<string, string>
   /** Whether the balance is used up while something is billed */
   is_depleted: boolean
   /** Servers of the account */
@@ -1891,6 +1899,15 @@ export interface Preset {
   bandwidth_mbit: number | null
   /** Whether such a server can be created now */
   is_available: boolean
+}
+
+export interface PriceChange {
+  /** Percent that the operator adds to the catalogue's prices for the account; below zero: a discount. Backups follow the price of their server */
+  price_percent: number
+  /** Prices per month of presets that have one of their own for the account, by slug; the percent does not change them */
+  preset_prices_rub: Record<string, string>
+  /** Reason, at most 200 characters; the customer sees it */
+  reason: string
 }
 
 export interface Problem {
@@ -5012,6 +5029,15 @@ export interface Routes {
     }
     body: TokenCreate
     reply: NewToken
+  }
+  /** Set the prices of an account */
+  'POST /operator/accounts/{account_id}/prices': {
+    path: {
+      /** Id of the account, a UUID */
+      account_id: string
+    }
+    body: PriceChange
+    reply: OperatedAccount
   }
   /** Suspend an account */
   'POST /operator/accounts/{account_id}/suspend': {

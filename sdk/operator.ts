@@ -5,6 +5,7 @@ import type {
   Debit,
   LimitChange,
   OperatedAccountUpdate,
+  PriceChange,
   RebuildRequest,
   RefundCreate,
   RescueRequest,
@@ -77,6 +78,9 @@ export const operator = (call: Call) => ({
     call('PATCH /operator/accounts/{account_id}', { path: { account_id }, body }, options),
   setLimits: (account_id: string, body: LimitChange, options?: CallOptions) =>
     call('POST /operator/accounts/{account_id}/limits', { path: { account_id }, body }, options),
+  /** Replaces the prices of the account that differ from the catalogue; what it has costs them at once. */
+  setPrices: (account_id: string, body: PriceChange, options?: CallOptions) =>
+    call('POST /operator/accounts/{account_id}/prices', { path: { account_id }, body }, options),
   /** Makes a link that signs the owner in. */
   createLogin: (account_id: string, options?: CallOptions) =>
     call('POST /operator/accounts/{account_id}/login', { path: { account_id } }, options),

@@ -14,6 +14,7 @@ import { contains, type Page, pageOf } from '../database/page.ts'
 import { prepared } from '../database/prepared.ts'
 import { audit, record } from '../events/outbox.ts'
 import type { Quota } from '../feature.ts'
+import { tell } from './events.ts'
 import { type Limited, limitsOf, ownLimits, readUse, requireWithin } from './quotas.ts'
 import type { AccountTable } from './tables.ts'
 import { projectView } from './view.ts'
@@ -50,6 +51,7 @@ export async function createAccount(
         is_smtp_open: 0,
         tags: '[]',
         notes: null,
+        ...{ price_percent: 0, price_presets: '{}', repriced_since: null },
         created_at: now,
       })
       .onConflict((conflict) => conflict.doNothing())
@@ -381,15 +383,4 @@ export function changeQuotas(
     await tell(tx, row, { quotas, reason, at: clock.now() })
     return limitsOf(tx, row, quotas)
   })
-}
-
-async function tell(
-  tx: Queries,
-  account: AccountTable,
-  { quotas, reason, at }: { quotas: readonly Quota[]; reason: string; at: number },
-): Promise<void> {
-  const { account_id, status } = account
-  const is_smtp_open = account.is_smtp_open === 1
-  const data = { account_id, status, quotas: await limitsOf(tx, account, quotas), is_smtp_open, reason }
-  await record(tx, [{ accountId: account_id, type: 'account.updated', data, at }])
 }

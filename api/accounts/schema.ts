@@ -275,6 +275,26 @@ const standing = {
   }),
 }
 
+/** Prices of an account that differ from the catalogue. */
+export const ownPrices = {
+  price_percent: Type.Integer({
+    minimum: -100,
+    maximum: 100,
+    description:
+      "Percent that the operator adds to the catalogue's prices for the account; below zero: a discount. Backups follow the price of their server",
+    examples: [-10],
+  }),
+  preset_prices_rub: Type.Unsafe<Record<string, string>>({
+    type: 'object',
+    maxProperties: 100,
+    propertyNames: { pattern: '^[a-z0-9][a-z0-9-]{0,62}$' },
+    additionalProperties: { type: 'string', pattern: String.raw`^\d{1,7}(\.\d{1,2})?$` },
+    description:
+      'Prices per month of presets that have one of their own for the account, by slug; the percent does not change them',
+    examples: [{ nano: '99.00' }],
+  }),
+}
+
 /** The account as `GET /account/me` shows it, with the quotas of all features. */
 export const accountSchema = (quotas: readonly Quota[]) =>
   Type.Object(
@@ -288,6 +308,7 @@ export const accountSchema = (quotas: readonly Quota[]) =>
       ...standing,
       created_at: CreatedAt,
       default_project_id: uuid(PROJECT, 'Id of the project that servers are created in if none is given'),
+      ...ownPrices,
       is_smtp_open: Type.Boolean({
         description:
           'Whether its servers may connect to port 25 (SMTP) of other hosts, as mail servers do; ask the operator. Ports 465 and 587 are open to all',

@@ -31,6 +31,11 @@ export interface AccountTable {
   tags: string
   /** The operator's own notes on the account: customers do not see them. */
   notes: string | null
+  /** Percent added to the prices of the catalogue, and presets with a price of their own: a JSON object of units a month. */
+  price_percent: number
+  price_presets: string
+  /** When its prices changed, until everything has them. */
+  repriced_since: number | null
   created_at: number
 }
 

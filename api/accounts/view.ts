@@ -1,6 +1,7 @@
 import { labelsOf } from '../database/labels.ts'
 import { type Actor, covered, scopeNames } from '../http/contract/auth.ts'
 import { isoTime, isoTimeOrNull } from '../http/contract/fields.ts'
+import { formatMoney } from '../money.ts'
 import type { Me, Project, SshKey, Token } from './schema.ts'
 import type { AccountTable, ProjectTable, SshKeyTable, TokenTable } from './tables.ts'
 
@@ -52,6 +53,13 @@ export function tokenView(row: TokenTable): Token {
   }
 }
 
+/** The prices of an account that differ from the catalogue. */
+export function ownPrices(account: Pick<AccountTable, 'price_percent' | 'price_presets'>) {
+  const units: Record<string, number> = JSON.parse(account.price_presets)
+  const presets = Object.entries(units).map(([slug, price]) => [slug, formatMoney(price)] as const)
+  return { price_percent: account.price_percent, preset_prices_rub: Object.fromEntries(presets) }
+}
+
 function usedToken(row: TokenTable): Me['token'] {
   const { token_id, name, scopes, cidrs, expires_at } = tokenView(row)
   return { token_id, name, scopes, cidrs, expires_at }
@@ -76,6 +84,7 @@ export function meView(
     status_since: isoTimeOrNull(account.status_since),
     created_at: isoTime(account.created_at),
     default_project_id: account.default_project_id,
+    ...ownPrices(account),
     is_smtp_open: account.is_smtp_open === 1,
     has_hcloud: hasHcloud,
     token: token && usedToken(token),

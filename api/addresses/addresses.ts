@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
 import { findAccount, lockAccount, takeRoom } from '../accounts/accounts.ts'
+import { pricedFor } from '../accounts/prices.ts'
 import type { Capacity } from '../catalog/capacity.ts'
 import { type Catalog, findZone, onSale, unknownZone, type Zone } from '../catalog/file.ts'
 import type { Clock } from '../clock.ts'
@@ -102,7 +103,7 @@ export async function reserveAddress(
     if (server_id !== null)
       await requireTaker(serverRows, tx, server_id, { account_id: accountId, zone_slug, family })
     await requireQuota(tx, accountId)
-    const price = addressPrice(catalog, zone, family, now)
+    const price = addressPrice(await pricedFor(tx, catalog, accountId), zone, family, now)
     if (price.price_hour > 0) await requireCover(tx, accountId, price.price_hour)
     const { default_project_id: project_id } = await findAccount(tx, accountId)
     const wanted = {

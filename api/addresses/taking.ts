@@ -1,8 +1,9 @@
 import { randomInt } from 'node:crypto'
 import { v7 as uuid } from 'uuid'
+import { pricedFor } from '../accounts/prices.ts'
 import { chargedItems } from '../billing/metering.ts'
 import { type BilledItem, beginRate, changeRate } from '../billing/rates.ts'
-import { type Catalog, onSale, type Zone } from '../catalog/file.ts'
+import { type Catalog, findZone, onSale, type Zone } from '../catalog/file.ts'
 import { addressesIn, isInPools } from '../catalog/pools.ts'
 import { zonePricesAt } from '../catalog/prices.ts'
 import { changeEach, type Database, type Queries } from '../database/database.ts'
@@ -29,6 +30,18 @@ export function addressPrice({ prices }: Catalog, zone: Zone, family: Family, at
   return { price_month: month, price_hour: hourPrice(month) }
 }
 
+/** The price of an address for an account. IPv6 is free for all. */
+async function priceFor(
+  tx: Queries,
+  catalog: Catalog,
+  zone: Zone,
+  { account_id, family }: Wanted,
+  now: number,
+): Promise<AddressPrice> {
+  const priced = family === 'ipv6' ? catalog : await pricedFor(tx, catalog, account_id)
+  return addressPrice(priced, zone, family, now)
+}
+
 /**
  * Takes a free address of a zone that no other account has released recently. Its billing begins.
  * @throws ApiError address_unavailable
@@ -40,7 +53,7 @@ export async function takeAddress(
   wanted: Wanted,
   now: number,
 ): Promise<AddressTable> {
-  const price = addressPrice(catalog, zone, wanted.family, now)
+  const price = await priceFor(tx, catalog, zone, wanted, now)
   const attempt = (address: string) => insertAddress(tx, { ...wanted, ...price, address }, zone, now)
   const row = await firstFree(tx, zone, wanted, now, attempt)
   if (!row) throw await unavailable(tx, catalog, zone, wanted, now)
@@ -61,7 +74,7 @@ export async function takeGivenAddress(
   now: number,
 ): Promise<AddressTable | null> {
   if (!isInPools(zone, address)) return null
-  const price = addressPrice(catalog, zone, wanted.family, now)
+  const price = await priceFor(tx, catalog, zone, wanted, now)
   const row = await insertAddress(tx, { ...wanted, ...price, address }, zone, now)
   if (row) await beginAddress(tx, row, now)
   return row
@@ -206,29 +219,67 @@ export async function repriceAddresses(
   zone: Zone,
   { from, at, now }: { from: number; at: number; now: number },
 ): Promise<void> {
-  const price = addressPrice(catalog, zone, 'ipv4', from)
   const due = db
     .selectFrom('addresses')
-    .select('address_id')
+    .select(['address_id', 'account_id'])
     .where('released_at', 'is', null)
     .where('zone_slug', '=', zone.zone_slug)
     .where('family', '=', 'ipv4')
     .where('priced_at', '<', from)
     .limit(SOME)
-  await changeEach(db, due, async (tx, { address_id }) => {
-    const row = await tx
-      .updateTable('addresses')
-      .set({ ...price, priced_at: from, updated_at: now })
-      .where('address_id', '=', address_id)
-      .where('released_at', 'is', null)
+  await changeEach(db, due, async (tx, { address_id, account_id }) => {
+    const price = addressPrice(await pricedFor(tx, catalog, account_id), zone, 'ipv4', from)
+    const row = await writePrice(tx, address_id, { ...price, priced_at: from, updated_at: now })
       .where('priced_at', '<', from)
       .returningAll()
       .executeTakeFirst()
-    if (!row) return
-    await changeRate(tx, billed(row), price.price_hour > 0 ? price : null, at)
-    const data = addressView(row)
-    await record(tx, [{ accountId: row.account_id, type: 'address.updated', data, at: now }])
+    if (row) await billPrice(tx, row, at, now)
   })
+}
+
+/**
+ * Moves addresses of an account to its own prices of the time whose prices they have.
+ * @param catalog at the prices of the account
+ */
+export async function repriceAddressesOf(
+  db: Database,
+  catalog: Catalog,
+  accountId: string,
+  { at, now }: { at: number; now: number },
+): Promise<void> {
+  const rows = await db
+    .selectFrom('addresses')
+    .select(['address_id', 'zone_slug', 'priced_at', 'price_month'])
+    .where('account_id', '=', accountId)
+    .where('released_at', 'is', null)
+    .where('family', '=', 'ipv4')
+    .execute()
+  for (const { address_id, zone_slug, priced_at, price_month } of rows) {
+    const zone = findZone(catalog, zone_slug)
+    const price = zone && addressPrice(catalog, zone, 'ipv4', priced_at)
+    if (!price || price.price_month === price_month) continue
+    await db.transaction().execute(async (tx) => {
+      const row = await writePrice(tx, address_id, { ...price, updated_at: now })
+        .where('priced_at', '=', priced_at)
+        .returningAll()
+        .executeTakeFirst()
+      if (row) await billPrice(tx, row, at, now)
+    })
+  }
+}
+
+function writePrice(tx: Queries, addressId: string, change: Partial<AddressTable>) {
+  return tx
+    .updateTable('addresses')
+    .set(change)
+    .where('address_id', '=', addressId)
+    .where('released_at', 'is', null)
+}
+
+async function billPrice(tx: Queries, row: AddressTable, at: number, now: number): Promise<void> {
+  await changeRate(tx, billed(row), row.price_hour > 0 ? row : null, at)
+  const data = addressView(row)
+  await record(tx, [{ accountId: row.account_id, type: 'address.updated', data, at: now }])
 }
 
 function billed({ address_id, account_id }: AddressTable): BilledItem {

@@ -21,6 +21,8 @@ export interface CatalogOptions {
   db: Database
   clock: Clock
   catalog: Catalog
+  /** The catalogue at the prices of an account. */
+  catalogFor: (accountId: string) => Promise<Catalog>
   capacity: CapacityService
 }
 
@@ -28,7 +30,7 @@ export function catalogRoutes(options: CatalogOptions): Route[] {
   return [...offerRoutes(options), presetsRoute(options), limitsRoute(options), capacityRoute(options)]
 }
 
-function offerRoutes({ db, clock, catalog, capacity }: CatalogOptions): Route[] {
+function offerRoutes({ db, clock, catalog, catalogFor, capacity }: CatalogOptions): Route[] {
   return [
     route({
       id: 'listZones',
@@ -41,12 +43,13 @@ function offerRoutes({ db, clock, catalog, capacity }: CatalogOptions): Route[] 
       description:
         'Lists the locations of servers, with their CPU types and features. May be cached for a minute. `is_available` refers to the smallest server; `GET /pricing/capacity` returns the largest server that fits.',
       reply: { 200: Type.Array(Zone) },
-      run: async ({ setHeader }) => {
+      run: async ({ actor, setHeader }) => {
         const rows = await capacity.list(db)
+        const { prices: entries } = await catalogFor(actor.accountId)
         const zones = await Promise.all(
           onSale(catalog).zones.map(async (zone) => {
             const isAvailable = rows.some((row) => row.zone_slug === zone.zone_slug && row.is_available)
-            const prices = zonePricesAt(catalog.prices, zone, clock.now())
+            const prices = zonePricesAt(entries, zone, clock.now())
             return zoneView(zone, await capacity.abilities(zone), isAvailable, prices)
           }),
         )
@@ -71,7 +74,7 @@ function offerRoutes({ db, clock, catalog, capacity }: CatalogOptions): Route[] 
   ]
 }
 
-function presetsRoute({ db, clock, catalog, capacity }: CatalogOptions): Route {
+function presetsRoute({ db, clock, catalog, catalogFor, capacity }: CatalogOptions): Route {
   return route({
     id: 'listPresets',
     method: 'GET',
@@ -84,9 +87,10 @@ function presetsRoute({ db, clock, catalog, capacity }: CatalogOptions): Route {
       'Lists the sizes on offer, with their prices and whether such a server can be created now. For a CPU type that the zone does not have, the list is empty.',
     query: ZoneAndCpu,
     reply: { 200: Type.Array(Preset) },
-    run: async ({ query, setHeader }) => {
+    run: async ({ actor, query, setHeader }) => {
       const zone = knownZone(catalog, query.zone_slug)
-      const prices = pricesAt(catalog.prices, zone.zone_slug, query.cpu_type, clock.now())
+      const { prices: entries } = await catalogFor(actor.accountId)
+      const prices = pricesAt(entries, zone.zone_slug, query.cpu_type, clock.now())
       const isOffered = (await capacity.cpuTypes(zone)).includes(query.cpu_type)
       if (!prices || !isOffered) return cached(setHeader, ASK_EACH_TIME, [])
       const room = roomIn(await capacity.list(db), zone.zone_slug, query.cpu_type)
@@ -98,7 +102,7 @@ function presetsRoute({ db, clock, catalog, capacity }: CatalogOptions): Route {
   })
 }
 
-function limitsRoute({ clock, catalog, capacity }: CatalogOptions): Route {
+function limitsRoute({ clock, catalog, catalogFor, capacity }: CatalogOptions): Route {
   return route({
     id: 'getLimits',
     method: 'GET',
@@ -111,9 +115,10 @@ function limitsRoute({ clock, catalog, capacity }: CatalogOptions): Route {
       'Returns the smallest and largest `cpu`, `ram_mb` and `disk_gb` of a custom plan, their steps, and the prices of its parts. A CPU type that the zone does not have returns 422.',
     query: ZoneAndCpu,
     reply: { 200: Limits },
-    run: async ({ query, setHeader }) => {
+    run: async ({ actor, query, setHeader }) => {
       const zone = knownZone(catalog, query.zone_slug)
-      const prices = pricesAt(catalog.prices, zone.zone_slug, query.cpu_type, clock.now())
+      const { prices: entries } = await catalogFor(actor.accountId)
+      const prices = pricesAt(entries, zone.zone_slug, query.cpu_type, clock.now())
       const isOffered = (await capacity.cpuTypes(zone)).includes(query.cpu_type)
       if (!prices || !isOffered)
         throw invalid([queryIssue('cpu_type', 'not_in_enum', notOffered(zone.zone_slug, query.cpu_type))])

@@ -3,6 +3,7 @@ import { changeQuotas, changeSmtp, createAccount, searchAccounts } from '../acco
 import { countUse, limitsOf, ownLimits } from '../accounts/quotas.ts'
 import type { AccountTable } from '../accounts/tables.ts'
 import { tokenQuota } from '../accounts/tokens.ts'
+import { ownPrices } from '../accounts/view.ts'
 import { balanceOf, ledgersOf, paidBy, ReferenceTaken } from '../billing/ledger.ts'
 import { systemClock as clock } from '../clock.ts'
 import { CommandError, ConfigError } from '../config.ts'
@@ -11,6 +12,7 @@ import { quotas } from '../features.ts'
 import { formatMoney, parseMoney } from '../money.ts'
 import { book, moveStatus } from '../operator/accounts.ts'
 import { canonicalEmail } from '../people/person/people.ts'
+import { pricesCommand } from './account-prices.ts'
 import { closeCommand } from './close.ts'
 import { paged, printMore, wholeNumber } from './listing.ts'
 import { accountByEmail, accountByNameOrId, type ReadConfig, shortTime, withDatabase } from './operator.ts'
@@ -41,6 +43,7 @@ export function accountCommands(config: ReadConfig): Command {
   account.addCommand(closeCommand(config))
   addSmtpCommand(account, config)
   addQuotaCommand(account, config)
+  account.addCommand(pricesCommand(config))
   return account
 }
 
@@ -159,6 +162,7 @@ function addShowCommand(account: Command, config: ReadConfig): void {
           quota('cpu'),
           quota('ram_mb'),
           quota('disk_gb'),
+          ['prices', pricesOf(row)],
           ['outgoing mail', row.is_smtp_open === 1 ? 'open' : 'closed'],
           ['tokens', String(await countUse(db, row.account_id, tokenQuota))],
         ])
@@ -169,6 +173,13 @@ function addShowCommand(account: Command, config: ReadConfig): void {
 function statusOf({ status, status_reason, status_since }: AccountTable): string {
   const since = status_since === null ? '' : ` since ${shortTime(status_since)}`
   return `${status}${since}${status_reason === null ? '' : `: ${status_reason}`}`
+}
+
+/** Such as "-10%, nano 99.00 RUB". */
+function pricesOf(row: AccountTable): string {
+  const { price_percent: percent, preset_prices_rub: presets } = ownPrices(row)
+  const own = Object.entries(presets).map(([slug, price]) => `${slug} ${price} RUB`)
+  return [...(percent === 0 ? [] : [`${percent}%`]), ...own].join(', ') || 'those of the catalogue'
 }
 
 function addAuditCommand(account: Command, config: ReadConfig): void {

@@ -67,6 +67,7 @@ import * as hcloudExcess from './migrations/0056-hcloud-excess.ts'
 import * as bootChecks from './migrations/0057-boot-checks.ts'
 import * as documents from './migrations/0058-documents.ts'
 import * as labels from './migrations/0059-labels.ts'
+import * as accountPrices from './migrations/0060-account-prices.ts'
 import { PostgresConnection, Unchanged, Unreachable } from './postgres-connection.ts'
 import type { Schema } from './schema.ts'
 
@@ -138,6 +139,7 @@ export const migrations: Record<string, Migration> = {
   '0057-boot-checks': bootChecks,
   '0058-documents': documents,
   '0059-labels': labels,
+  '0060-account-prices': accountPrices,
 }
 
 /**

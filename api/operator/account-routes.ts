@@ -5,6 +5,7 @@ import { accountProblems, NewToken, TokenCreate } from '../accounts/schema.ts'
 import { readToken } from '../accounts/token-input.ts'
 import { tokenQuota } from '../accounts/tokens.ts'
 import { tokenView } from '../accounts/view.ts'
+import type { Catalog } from '../catalog/file.ts'
 import type { Quota } from '../feature.ts'
 import { scopeNames } from '../http/contract/auth.ts'
 import { listOf, paged } from '../http/contract/paging.ts'
@@ -18,6 +19,7 @@ import {
   listAccounts,
   openAccount,
   setLimits,
+  setPrices,
   setStatus,
   showAccount,
   updateAccount,
@@ -34,6 +36,7 @@ import {
   limitChange,
   OperatedAccount,
   operatorProblems,
+  PriceChange,
   StatusChange,
 } from './schema.ts'
 import { requireAccount } from './servers.ts'
@@ -43,6 +46,7 @@ const tag = 'Operator'
 export interface OperatorAccountOptions extends Minting {
   /** The quotas of all features. */
   quotas: readonly Quota[]
+  catalog: Catalog
   /** The address of the console. */
   siteUrl: () => string
 }
@@ -55,6 +59,7 @@ export function operatorAccountRoutes(options: OperatorAccountOptions): Route[] 
     ...describingRoutes(options),
     loginRoute(options),
     tokenRoute(options),
+    pricesRoute(options),
     ...statusRoutes(options),
     ...moneyRoutes(options),
   ]
@@ -168,6 +173,22 @@ function describingRoutes(options: OperatorAccountOptions): Route[] {
       run: ({ params: { account_id }, body }) => setLimits(options, account_id, body),
     }),
   ]
+}
+
+function pricesRoute(options: OperatorAccountOptions): Route {
+  return route({
+    id: 'setAccountPrices',
+    method: 'POST',
+    path: '/operator/accounts/:account_id/prices',
+    scope: 'operator:money',
+    tag,
+    summary: 'Set the prices of an account',
+    description: `A percentage on or off all prices of the catalogue, and prices of its own for presets. They replace what was set before; 0 and no presets return to the catalogue. Quotes and orders have them at once, and what the account has costs them from this moment, each at the prices of the day that it keeps. ${AUDITED}`,
+    ...changing(options),
+    body: PriceChange,
+    reply: { 200: OperatedAccount },
+    run: ({ params: { account_id }, body }) => setPrices(options, account_id, body),
+  })
 }
 
 function loginRoute(options: OperatorAccountOptions): Route {

@@ -8,20 +8,24 @@ import {
   findAccountByExternalId,
   searchAccounts,
 } from '../accounts/accounts.ts'
+import { changeTerms } from '../accounts/prices.ts'
 import { refuseClosed } from '../accounts/status.ts'
 import type { AccountTable } from '../accounts/tables.ts'
+import { ownPrices } from '../accounts/view.ts'
 import { ledgersOf, post, ReferenceTaken } from '../billing/ledger.ts'
+import { type Catalog, notOnOffer } from '../catalog/file.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
 import type { Page } from '../database/page.ts'
 import type { Quota } from '../feature.ts'
 import { isoTime, isoTimeOrNull } from '../http/contract/fields.ts'
-import { ApiError } from '../http/contract/problem.ts'
+import { ApiError, bodyIssue, invalid } from '../http/contract/problem.ts'
 import type { Remember } from '../http/contract/route.ts'
 import { currentOrigin, onBehalfOf } from '../http/limits/origin.ts'
 import { formatMoney, parseMoney } from '../money.ts'
 import { canonicalEmail } from '../people/person/people.ts'
 import { operatedServers } from '../servers/queries.ts'
+import { repriceAccount } from '../servers/repricing.ts'
 import { serverProblems } from '../servers/schema.ts'
 import { reprieveAll } from '../servers/suspension.ts'
 import {
@@ -30,6 +34,7 @@ import {
   type Credit,
   type OperatedAccount,
   operatorProblems,
+  type PriceChange,
 } from './schema.ts'
 
 interface Place {
@@ -65,6 +70,7 @@ async function viewsOf(db: Database, rows: readonly AccountTable[]): Promise<Ope
       status_since: isoTimeOrNull(row.status_since),
       balance: formatMoney(ledger?.balance ?? 0),
       paid: formatMoney(ledger?.paid ?? 0),
+      ...ownPrices(row),
       is_depleted: (ledger?.depleted_since ?? null) !== null,
       server_count: row.servers_used,
       created_at: isoTime(row.created_at),
@@ -136,6 +142,29 @@ export async function setLimits(
     limit === undefined ? [] : [[name, limit]],
   )
   await asOperator(() => changeQuotas(place, accountId, { change: Object.fromEntries(given), reason }))
+  return showAccount(place, accountId)
+}
+
+/** Sets the prices of an account; what it has costs them from this moment. @throws ApiError validation_failed */
+export async function setPrices(
+  place: Place & { catalog: Catalog },
+  accountId: string,
+  { price_percent: percent, preset_prices_rub, reason }: PriceChange,
+): Promise<OperatedAccount> {
+  const { db, clock, catalog } = place
+  const known = catalog.presets.map(({ slug }) => slug)
+  const given = Object.entries(preset_prices_rub)
+  const issues = given.flatMap(([slug]) =>
+    known.includes(slug)
+      ? []
+      : [bodyIssue(`preset_prices_rub.${slug}`, 'not_found', notOnOffer('preset', slug, known))],
+  )
+  if (issues.length > 0) throw invalid(issues)
+  const presets = Object.fromEntries(given.map(([slug, price]) => [slug, parseMoney(price)]))
+  await asOperator(async () => {
+    const at = await changeTerms(place, accountId, { percent, presets, reason })
+    await repriceAccount(db, catalog, accountId, { at, now: clock.now() })
+  })
   return showAccount(place, accountId)
 }
 

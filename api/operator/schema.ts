@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox'
+import { ownPrices } from '../accounts/schema.ts'
 import { defaultModule } from '../drivers/modules/modules.ts'
 import type { Quota } from '../feature.ts'
 import { CreatedAt, money, nullable, timestamp, uuid, visibleName } from '../http/contract/fields.ts'
@@ -46,6 +47,7 @@ export const OperatedAccount = Type.Object(
     }),
     balance: money('Sum of all transactions; negative if the account owes money'),
     paid: money('Sum of the payments of the account, less chargebacks'),
+    ...ownPrices,
     is_depleted: Type.Boolean({
       description: 'Whether the balance is used up while something is billed',
       examples: [false],
@@ -131,6 +133,15 @@ export const AccountUpdate = Type.Object(
 )
 export type AccountUpdate = Static<typeof AccountUpdate>
 
+export const Reason = Type.String({
+  minLength: 1,
+  maxLength: 200,
+  pattern: String.raw`^(?=.*\S)[^\u0000-\u001f\u007f-\u009f]*$`,
+  description: 'Reason, at most 200 characters; the customer sees it',
+  examples: ['Paid by bank transfer'],
+  errorMessage: 'must not be blank or contain control characters.',
+})
+
 /** Limits of an account that an operator sets, by the name of the quota. */
 export function limitChange(quotas: readonly Quota[]) {
   const limit = ({ description, limit }: Quota) =>
@@ -152,6 +163,15 @@ export function limitChange(quotas: readonly Quota[]) {
   )
 }
 
+export const PriceChange = Type.Object(
+  { ...ownPrices, reason: Reason },
+  {
+    title: 'PriceChange',
+    description: 'All prices of an account that differ from the catalogue, in place of earlier ones',
+  },
+)
+export type PriceChange = Static<typeof PriceChange>
+
 export const LoginLink = Type.Object(
   {
     url: Type.String({
@@ -162,15 +182,6 @@ export const LoginLink = Type.Object(
   },
   { title: 'LoginLink', description: 'A link that signs the owner of an account in' },
 )
-
-export const Reason = Type.String({
-  minLength: 1,
-  maxLength: 200,
-  pattern: String.raw`^(?=.*\S)[^\u0000-\u001f\u007f-\u009f]*$`,
-  description: 'Reason, at most 200 characters; the customer sees it',
-  examples: ['Paid by bank transfer'],
-  errorMessage: 'must not be blank or contain control characters.',
-})
 
 export const StatusChange = Type.Object(
   { reason: Reason },

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { pricedFor } from '../accounts/prices.ts'
 import { findProject } from '../accounts/projects.ts'
 import { projectView } from '../accounts/view.ts'
 import type { Capacity } from '../catalog/capacity.ts'
@@ -70,7 +71,8 @@ function userDataHash({ secrets }: DetailsOptions, { user_data }: ServerTable): 
 }
 
 /** Zone, template and preset as the catalogue has them now; null if the operator has removed one. */
-async function offers({ db, clock, catalog, capacity }: DetailsOptions, server: ServerTable) {
+async function offers({ db, clock, catalog: list, capacity }: DetailsOptions, server: ServerTable) {
+  const catalog = await pricedFor(db, list, server.account_id)
   const zone = findZone(catalog, server.zone_slug)
   const template = findTemplate(catalog, server.template_id)
   const preset = catalog.presets.find((candidate) => candidate.presetId === server.preset_id)

@@ -1,14 +1,14 @@
-import { repriceAddresses } from '../addresses/taking.ts'
+import { changedTerms, pricedFor, settleTerms } from '../accounts/prices.ts'
+import { repriceAddresses, repriceAddressesOf } from '../addresses/taking.ts'
 import { type Catalog, findZone } from '../catalog/file.ts'
 import { type Plan, resolvePlan } from '../catalog/plans.ts'
-import type { PriceEntry } from '../catalog/prices.ts'
 import { changeEach, type Database, type Queries } from '../database/database.ts'
-import { repriceSnapshots } from '../snapshots/billing.ts'
-import { repriceVolumes } from '../volumes/repricing.ts'
+import { repriceSnapshots, repriceSnapshotsOf } from '../snapshots/billing.ts'
+import { repriceVolumes, repriceVolumesOf } from '../volumes/repricing.ts'
 import { backupPriceIf, billServer } from './backup-pricing.ts'
 import { planColumns } from './plan-columns.ts'
 import { isFree } from './states.ts'
-import { lockServer, pricedBefore, updateServer } from './store.ts'
+import { lockServer, pricedBefore, serversOf, updateServer } from './store.ts'
 import type { ServerTable } from './tables.ts'
 
 /**
@@ -21,7 +21,11 @@ export async function reprice(db: Database, catalog: Catalog, now: number): Prom
   )
   for (const { entry, at } of due.sort((a, b) => a.at - b.at || a.entry.from - b.entry.from)) {
     const servers = pricedBefore(db, entry.zoneSlug, entry.cpuType, entry.from)
-    await changeEach(db, servers, (tx, { server_id }) => moveToPrice(tx, catalog, server_id, entry, at))
+    await changeEach(db, servers, async (tx, { server_id }) => {
+      const server = await lockServer(tx, server_id)
+      if (!server || server.priced_at >= entry.from) return
+      await moveToPrice(tx, await pricedFor(tx, catalog, server.account_id), server, entry.from, at)
+    })
     const zone = findZone(catalog, entry.zoneSlug)
     // Their price is that of the zone's first CPU type.
     if (zone?.cpu_types[0] !== entry.cpuType) continue
@@ -31,26 +35,61 @@ export async function reprice(db: Database, catalog: Catalog, now: number): Prom
   }
 }
 
+/** Moves what accounts have to their own prices, if an operator changed these. */
+export async function repriceAccounts(db: Database, catalog: Catalog, now: number): Promise<void> {
+  for (const { account_id, at } of await changedTerms(db)) {
+    await repriceAccount(db, catalog, account_id, { at, now })
+    await settleTerms(db, account_id, at, now)
+  }
+}
+
+/**
+ * Moves everything that an account has to its own prices, each at those of the day whose prices it has.
+ * @param at the time from which it is billed at them
+ */
+export async function repriceAccount(
+  db: Database,
+  catalog: Catalog,
+  accountId: string,
+  times: { at: number; now: number },
+): Promise<void> {
+  const priced = await pricedFor(db, catalog, accountId)
+  for (const row of await serversOf(db, accountId)) {
+    const plan = planAt(priced, row, row.priced_at)
+    if (!plan || (plan.priceMonth === row.price_month && plan.traffic.priceTb === row.traffic_price)) continue
+    await db.transaction().execute(async (tx) => {
+      const server = await lockServer(tx, row.server_id)
+      if (server) await moveToPrice(tx, priced, server, server.priced_at, times.at)
+    })
+  }
+  await repriceAddressesOf(db, priced, accountId, times)
+  await repriceSnapshotsOf(db, priced, accountId, times)
+  await repriceVolumesOf(db, priced, accountId, times)
+}
+
 const sizes = ['cpu', 'ram_mb', 'disk_gb'] as const
 
 async function moveToPrice(
   tx: Queries,
   catalog: Catalog,
-  serverId: string,
-  { zoneSlug, cpuType, from }: PriceEntry,
+  server: ServerTable,
+  from: number,
   at: number,
 ): Promise<void> {
-  const server = await lockServer(tx, serverId)
-  if (!server || server.priced_at >= from) return
-  const { plan_type, preset_id, cpu, ram_mb, disk_gb } = server
-  const request = { plan_type, preset_id: preset_id ?? undefined, cpu, ram_mb, disk_gb }
-  const plan = resolvePlan(catalog, request, { zoneSlug, cpuType, at: from })
-  // A size that is no longer on offer keeps its price.
-  const isSame = !Array.isArray(plan) && sizes.every((part) => plan.size[part] === server[part])
-  const price = Array.isArray(plan) || !isSame ? null : priceColumns(catalog, server, plan, from)
+  const plan = planAt(catalog, server, from)
+  const price = plan && priceColumns(catalog, server, plan, from)
   await updateServer(tx, server, { ...price, priced_at: from })
   const isBilled = server.billed_since !== null && !isFree(server.status)
   if (isBilled && price) await billServer(tx, { ...server, ...price }, true, at)
+}
+
+/** The plan of a server at the prices of a time. A size that is no longer on offer has none, and keeps its price. */
+function planAt(catalog: Catalog, server: ServerTable, at: number): Plan | null {
+  const { zone_slug: zoneSlug, cpu_type: cpuType, plan_type, preset_id, cpu, ram_mb, disk_gb } = server
+  const request = { plan_type, preset_id: preset_id ?? undefined, cpu, ram_mb, disk_gb }
+  const plan = resolvePlan(catalog, request, { zoneSlug, cpuType, at })
+  if (Array.isArray(plan)) return null
+  return sizes.every((part) => plan.size[part] === server[part]) ? plan : null
 }
 
 function priceColumns(catalog: Catalog, server: ServerTable, plan: Plan, from: number) {

@@ -1,4 +1,5 @@
 import { lockAccount } from '../accounts/accounts.ts'
+import { pricedFor } from '../accounts/prices.ts'
 import { refuseHeld } from '../accounts/status.ts'
 import { requireGrace } from '../billing/ledger.ts'
 import type { Capacity } from '../catalog/capacity.ts'
@@ -109,7 +110,7 @@ export class Servers {
       check(server, await findActive(tx, serverSubject(before.server_id)))
       // This uses the locked row, because a resize may have grown the disk since the server was found.
       const now = clock.now()
-      const plan = isResize ? resizePlan(this.#options.catalog, server, request, now) : null
+      const plan = isResize ? resizePlan(await this.#catalogOf(tx, server), server, request, now) : null
       await guard(tx, server, 'update')
       const isLive = plan !== null && canGrow && growsDiskOnly(plan.size, server)
       if (plan) await guard(tx, server, isLive ? 'grow_disk' : 'resize')
@@ -127,6 +128,11 @@ export class Servers {
     if (result.operation) engine.wake()
     if (request.labels !== undefined) this.#options.changed([before.server_id])
     return result
+  }
+
+  /** The catalogue at the prices of the account. */
+  #catalogOf(tx: Queries, { account_id }: ServerTable): Promise<Catalog> {
+    return pricedFor(tx, this.#options.catalog, account_id)
   }
 
   /**

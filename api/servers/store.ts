@@ -359,6 +359,11 @@ export function pricedBefore(db: Queries, zoneSlug: string, cpuType: CpuType, at
     .limit(SOME)
 }
 
+/** All servers of an account. */
+export function serversOf(db: Queries, accountId: string): Promise<ServerTable[]> {
+  return alive(db).selectAll().where('account_id', '=', accountId).execute()
+}
+
 /** Returns those of these ids that belong to existing servers. */
 export async function knownServers(db: Queries, ids: readonly string[]): Promise<Set<string>> {
   const known = new Set<string>()

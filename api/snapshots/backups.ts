@@ -1,4 +1,5 @@
 import { findAccount, lockAccount } from '../accounts/accounts.ts'
+import { pricedFor } from '../accounts/prices.ts'
 import { requireRoom } from '../accounts/quotas.ts'
 import { beginRate } from '../billing/rates.ts'
 import type { Catalog } from '../catalog/file.ts'
@@ -173,7 +174,8 @@ export async function keepBackup(
   if (row.status !== 'available')
     throw new ApiError(snapshotProblems.backup_not_ready, 'Wait until the backup is available.')
   await requireRoom(tx, account, snapshotQuota)
-  const price = snapshotPrice(catalog, row.zone_slug, billedGb(row.bytes ?? 0), now)
+  const priced = await pricedFor(tx, catalog, account_id)
+  const price = snapshotPrice(priced, row.zone_slug, billedGb(row.bytes ?? 0), now)
   if (price.price_hour > 0) await requireCover(tx, account_id, price.price_hour)
   const { default_project_id: project_id } = await findAccount(tx, account_id)
   const change = {

@@ -1,3 +1,4 @@
+import { pricedFor } from '../accounts/prices.ts'
 import { chargedItems } from '../billing/metering.ts'
 import { type BilledItem, changeRate } from '../billing/rates.ts'
 import { type Catalog, findZone, type Zone } from '../catalog/file.ts'
@@ -43,27 +44,66 @@ export async function repriceSnapshots(
 ): Promise<void> {
   const due = db
     .selectFrom('snapshots')
-    .select(['snapshot_id', 'bytes'])
+    .select(['snapshot_id', 'account_id', 'bytes'])
     .where('deleted_at', 'is', null)
     .where('status', '=', 'available')
     .where('item_type', '<>', 'backup')
     .where('zone_slug', '=', zone_slug)
     .where('priced_at', '<', from)
     .limit(SOME)
-  await changeEach(db, due, async (tx, { snapshot_id, bytes }) => {
-    const price = snapshotPrice(catalog, zone_slug, billedGb(bytes ?? 0), from)
-    const row = await tx
-      .updateTable('snapshots')
-      .set({ ...price, priced_at: from, updated_at: now })
-      .where('snapshot_id', '=', snapshot_id)
-      .where('deleted_at', 'is', null)
+  await changeEach(db, due, async (tx, { snapshot_id, account_id, bytes }) => {
+    const priced = await pricedFor(tx, catalog, account_id)
+    const price = snapshotPrice(priced, zone_slug, billedGb(bytes ?? 0), from)
+    const row = await writePrice(tx, snapshot_id, { ...price, priced_at: from, updated_at: now })
       .where('priced_at', '<', from)
       .returningAll()
       .executeTakeFirst()
-    if (!row) return
-    await changeRate(tx, billedSnapshot(row), price.price_hour > 0 ? price : null, at)
-    await tell(tx, 'updated', row, now)
+    if (row) await billPrice(tx, row, at, now)
   })
+}
+
+/**
+ * Moves available snapshots and images of an account to its own prices of the time whose prices they have.
+ * @param catalog at the prices of the account
+ */
+export async function repriceSnapshotsOf(
+  db: Database,
+  catalog: Catalog,
+  accountId: string,
+  { at, now }: { at: number; now: number },
+): Promise<void> {
+  const rows = await db
+    .selectFrom('snapshots')
+    .select(['snapshot_id', 'zone_slug', 'bytes', 'priced_at', 'price_month'])
+    .where('account_id', '=', accountId)
+    .where('deleted_at', 'is', null)
+    .where('status', '=', 'available')
+    .where('item_type', '<>', 'backup')
+    .execute()
+  for (const { snapshot_id, zone_slug, bytes, priced_at, price_month } of rows) {
+    const price = snapshotPrice(catalog, zone_slug, billedGb(bytes ?? 0), priced_at)
+    if (price.price_month === price_month || !findZone(catalog, zone_slug)) continue
+    await db.transaction().execute(async (tx) => {
+      const row = await writePrice(tx, snapshot_id, { ...price, updated_at: now })
+        .where('priced_at', '=', priced_at)
+        .returningAll()
+        .executeTakeFirst()
+      if (row) await billPrice(tx, row, at, now)
+    })
+  }
+}
+
+function writePrice(tx: Queries, snapshotId: string, change: Partial<SnapshotTable>) {
+  return tx
+    .updateTable('snapshots')
+    .set(change)
+    .where('snapshot_id', '=', snapshotId)
+    .where('deleted_at', 'is', null)
+}
+
+async function billPrice(tx: Queries, row: SnapshotTable, at: number, now: number): Promise<void> {
+  await changeRate(tx, billedSnapshot(row), row.price_hour > 0 ? row : null, at)
+  await tell(tx, 'updated', row, now)
 }
 
 /** Deletes some of the rows that were deleted before a moment and never cost anything. @returns the number deleted */

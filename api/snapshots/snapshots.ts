@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
 import { findAccount, takeRoom } from '../accounts/accounts.ts'
+import { pricedFor } from '../accounts/prices.ts'
 import type { Limited } from '../accounts/quotas.ts'
 import { beginRate, changeRate } from '../billing/rates.ts'
 import type { Catalog } from '../catalog/file.ts'
@@ -122,7 +123,8 @@ export async function requireSnapshot(
   quota = snapshotQuota,
 ): Promise<Limited> {
   const account = await takeRoom(tx, account_id, [quota])
-  const { price_hour } = snapshotPrice(catalog, zone_slug, disk_gb, now)
+  const priced = await pricedFor(tx, catalog, account_id)
+  const { price_hour } = snapshotPrice(priced, zone_slug, disk_gb, now)
   if (price_hour > 0) await requireCover(tx, account_id, price_hour)
   return account
 }
@@ -164,7 +166,8 @@ export async function finishSnapshot(
 ): Promise<void> {
   const row = await lockSnapshot(tx, snapshotId)
   if (row?.status !== 'creating') return
-  const price = made && snapshotPrice(catalog, row.zone_slug, billedGb(made.bytes), now)
+  const priced = await pricedFor(tx, catalog, row.account_id)
+  const price = made && snapshotPrice(priced, row.zone_slug, billedGb(made.bytes), now)
   const copy = made && copyColumns(made, now)
   const status = made ? ('available' as const) : ('error' as const)
   const ended = { operation_id: null, status_reason: reason, updated_at: now }

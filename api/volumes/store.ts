@@ -29,6 +29,11 @@ export function findVolume(db: Queries, accountId: string, volumeId: string) {
     .executeTakeFirst()
 }
 
+/** All volumes of an account. */
+export function accountVolumes(db: Queries, accountId: string) {
+  return present(db).where('account_id', '=', accountId).selectAll().execute()
+}
+
 /** Reads a volume, even one that was deleted. */
 export function getVolume(db: Queries, volumeId: string): Promise<VolumeTable> {
   return db.selectFrom('volumes').selectAll().where('volume_id', '=', volumeId).executeTakeFirstOrThrow()

@@ -1,5 +1,6 @@
 import { v7 as uuid } from 'uuid'
 import { findAccount, lockAccount, takeRoom } from '../accounts/accounts.ts'
+import { pricedFor } from '../accounts/prices.ts'
 import { requireRoom } from '../accounts/quotas.ts'
 import { type BilledItem, beginRate, changeRate } from '../billing/rates.ts'
 import type { Capacity } from '../catalog/capacity.ts'
@@ -88,7 +89,7 @@ export async function createVolume(
   return reserving(options, { pool, zone_slug }, async (tx, reserve) => {
     const now = clock.now()
     await takeRoom(tx, accountId, volumeQuotas, { volumes: 1, volumes_gb: size_gb })
-    const price = volumePrice(catalog, zone, size_gb, now)
+    const price = volumePrice(await pricedFor(tx, catalog, accountId), zone, size_gb, now)
     await requireCover(tx, accountId, price.price_hour)
     const { default_project_id: project_id } = await findAccount(tx, accountId)
     const row: VolumeTable = {
@@ -149,7 +150,8 @@ async function grow(
 ): Promise<OperationTable> {
   const { size_gb, price_month, price_hour, priced_at } = row
   const zone = findZone(catalog, row.zone_slug)
-  const price = zone ? volumePrice(catalog, zone, sizeGb, now) : { price_month, price_hour }
+  const priced = await pricedFor(tx, catalog, row.account_id)
+  const price = zone ? volumePrice(priced, zone, sizeGb, now) : { price_month, price_hour }
   await requireCover(tx, row.account_id, price.price_hour - price_hour)
   const before = { size_gb, price_month, price_hour, priced_at }
   const operation = await beginOperation(tx, 'resize_volume', row, { before }, now)

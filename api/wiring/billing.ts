@@ -1,4 +1,5 @@
 import { findAccount } from '../accounts/accounts.ts'
+import { pricedFor } from '../accounts/prices.ts'
 import { projectNames } from '../accounts/projects.ts'
 import { type Issuing, issueDue } from '../billing/documents/issuing.ts'
 import { BillingWorker } from '../billing/worker.ts'
@@ -11,7 +12,7 @@ import { YooKassa } from '../payments/yookassa.ts'
 import { readersOf } from '../people/membership/members.ts'
 import { missingToResume } from '../servers/commitment.ts'
 import { allServers, billedItems } from '../servers/queries.ts'
-import { reprice } from '../servers/repricing.ts'
+import { reprice, repriceAccounts } from '../servers/repricing.ts'
 import { suspendAndResume } from '../servers/suspension.ts'
 import { warnPeople } from '../servers/warnings.ts'
 import type { Wired } from './options.ts'
@@ -44,14 +45,18 @@ export function charging(
     log,
     peers,
     items: billedItems,
-    reprice: (now) => reprice(db, catalog, now),
+    reprice: async (now) => {
+      await reprice(db, catalog, now)
+      await repriceAccounts(db, catalog, now)
+    },
     suspendAndResume: () => suspendAndResume({ db, clock, engine, graceMs, keepSuspendedMs }),
     warn: () => warnPeople({ db, clock, secrets, catalog, keepSuspendedMs, billingPage, ...mailing }),
     issueDocuments: () => issueDue(issuing),
   })
   const payments = new PaymentWorker({ db, clock, catalog, log, peers, providers, siteUrl })
+  const catalogFor = (accountId: string) => pricedFor(db, catalog, accountId)
   const missing = (accountId: string) => missingToResume(db, accountId)
-  const parts = { billedItems, allServers, missingToResume: missing, providers, billingPage }
+  const parts = { catalogFor, billedItems, allServers, missingToResume: missing, providers, billingPage }
   return { billing, payments, parts: { ...parts, wakePayments: () => payments.wake() } }
 }
 

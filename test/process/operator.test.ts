@@ -161,6 +161,10 @@ test(
     await expect.poll(status).toBe('running')
     expect((await account('quota', 'servers=1')).stdout).toMatch(/^servers: +1$/m)
     expect((await service.call('POST', '/servers', body)).body.code).toBe('quota_exceeded')
+    const prices = await account('prices', '--percent', '-10', '--preset', 'nano=99')
+    expect(prices.stdout).toBe('percent: -10\nnano:    99.00 RUB\n')
+    expect((await account('prices', '--preset', 'huge=1')).stderr).toContain('No such preset: huge.')
+    expect((await account('prices', '--percent', '-101')).stderr).toContain('from -100 to 100')
     const smtp = async () => (await service.call('GET', '/account/me')).body.is_smtp_open
     expect(await smtp()).toBe(false)
     expect((await account('smtp', 'open')).stdout).toBe('Outgoing mail of demo@berth.local is open.\n')

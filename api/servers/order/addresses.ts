@@ -18,8 +18,8 @@ export function addressPart(asked: Asked, family: Family): OrderPart {
 }
 
 /** IPv6 is free, and not an item of a quote. */
-function priceOf({ options, zone, at }: Asked, family: Family): PartPrice | null {
+function priceOf({ catalog, zone, at }: Asked, family: Family): PartPrice | null {
   if (family === 'ipv6' || !zone) return null
-  const price = addressPrice(options.catalog, zone, family, at)
+  const price = addressPrice(catalog, zone, family, at)
   return { ...price, item: addressItem(price.price_month) }
 }

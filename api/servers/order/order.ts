@@ -1,3 +1,4 @@
+import { pricedFor } from '../../accounts/prices.ts'
 import { findProject, unknownProject } from '../../accounts/projects.ts'
 import { findZone, onSale, unknownZone } from '../../catalog/file.ts'
 import { notOffered, type Plan, resolvePlan, sizeField } from '../../catalog/plans.ts'
@@ -43,7 +44,9 @@ export async function readOrder(
   const { db, capacity } = options
   const zone = findZone(onSale(options.catalog), request.zone_slug)
   const { cpuTypes, features } = zone ? await capacity.abilities(zone) : NOTHING
-  const asked: Asked = { options, accountId, request, zone, features, at: options.clock.now() }
+  const at = options.clock.now()
+  const catalog = await pricedFor(db, options.catalog, accountId)
+  const asked: Asked = { options, catalog, accountId, request, zone, features, at }
   const { plan, source, issues } = await readPlan(asked, cpuTypes)
   const { project_id: projectId = null } = request
   if (projectId !== null && !(await findProject(db, accountId, projectId))) issues.push(unknownProject())
@@ -97,10 +100,10 @@ function sourcePart(source: Source | undefined): OrderPart {
 
 /** The plan, which must fit zone and template. */
 async function readPlan(
-  { options, accountId, request, zone, at }: Asked,
+  { options, catalog: priced, accountId, request, zone, at }: Asked,
   cpuTypes: readonly CpuType[],
 ): Promise<{ plan: Plan | null; source: Source | undefined; issues: Issue[] }> {
-  const catalog = onSale(options.catalog)
+  const catalog = onSale(priced)
   const issues: Issue[] = []
   if (!zone) issues.push(bodyIssue('zone_slug', 'not_found', unknownZone(catalog, request.zone_slug)))
   const isOffered = zone ? cpuTypes.includes(request.cpu_type) : true

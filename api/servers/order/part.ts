@@ -25,6 +25,8 @@ export interface OrderOptions {
 /** A request, and the zone that it names. */
 export interface Asked {
   options: OrderOptions
+  /** The catalogue at the prices of the account. */
+  catalog: Catalog
   accountId: string
   request: QuoteRequest
   /** Missing if the zone is unknown: such an order is refused, but only once all its mistakes are found. */

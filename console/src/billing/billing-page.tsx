@@ -1,6 +1,7 @@
 import type { Balance, Transaction } from '@berth/sdk'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
+import { accountQuery } from '../account/queries.ts'
 import { useFormats } from '../format.ts'
 import { Contact } from '../people/hoster.tsx'
 import type { Example } from '../ui/example.ts'
@@ -54,9 +55,20 @@ function Money({ balance }: { balance: Balance }) {
         <Note tone="bad">{t.toResume(format.money(balance.top_up_to_resume_rub))}</Note>
       ) : null}
       <Figures figures={Object.values(figures)} />
+      <OwnPrices />
       <WaysToPay balance={balance} />
     </div>
   )
+}
+
+/** The prices of the account that differ from the catalogue. */
+function OwnPrices() {
+  const t = useBillingText()
+  const format = useFormats()
+  const { price_percent: percent = 0, preset_prices_rub: presets = {} } = useQuery(accountQuery).data ?? {}
+  const own = Object.entries(presets).map(([slug, price]) => `${slug} ${format.money(price)}`)
+  const parts = [...(percent === 0 ? [] : [t.onCatalogue(percent)]), ...own]
+  return parts.length > 0 ? <p>{t.ownPrices(parts.join(', '))}</p> : null
 }
 
 function WaysToPay({ balance }: { balance: Balance }) {

@@ -8,7 +8,7 @@ import { Form } from '../ui/form.tsx'
 import { useFieldError } from '../ui/problems.ts'
 import { useOperatorText } from './text.ts'
 
-export type Change = 'credit' | 'suspend' | 'resume'
+export type Change = 'credit' | 'prices' | 'suspend' | 'resume'
 
 interface ChangeProps {
   account: OperatedAccount
@@ -19,7 +19,7 @@ interface ChangeProps {
 /** An operator's change of an account, with the reason that the customer sees. */
 export function AccountChange({ account, change, onClose }: ChangeProps) {
   const t = useOperatorText()
-  const titles = { credit: t.creditOf, suspend: t.suspendOf, resume: t.resumeOf }
+  const titles = { credit: t.creditOf, prices: t.pricesOf, suspend: t.suspendOf, resume: t.resumeOf }
   const id = account.account_id
   const onDone = async () => {
     await queryClient.invalidateQueries({ queryKey: ['operator', 'accounts'] })
@@ -29,6 +29,8 @@ export function AccountChange({ account, change, onClose }: ChangeProps) {
     <Dialog title={titles[change](account.email)} onClose={onClose}>
       {change === 'credit' ? (
         <CreditForm id={id} onDone={onDone} onCancel={onClose} />
+      ) : change === 'prices' ? (
+        <PricesForm account={account} onDone={onDone} onCancel={onClose} />
       ) : (
         <StatusForm id={id} change={change} onDone={onDone} onCancel={onClose} />
       )}
@@ -61,6 +63,42 @@ function StatusForm({ id, change, onDone, onCancel }: FormProps & { change: 'sus
       onCancel={onCancel}
     >
       <p>{change === 'suspend' ? t.suspendAbout : t.resumeAbout}</p>
+      <ReasonField reason={reason} error={mutation.error} onChange={setReason} />
+    </Form>
+  )
+}
+
+/** The percentage; presets with a price of their own, which programs set, stay as they are. */
+function PricesForm({ account, onDone, onCancel }: Omit<FormProps, 'id'> & { account: OperatedAccount }) {
+  const t = useOperatorText()
+  const { account_id, preset_prices_rub } = account
+  const [percent, setPercent] = useState(String(account.price_percent))
+  const [reason, setReason] = useState('')
+  const mutation = useMutation({
+    mutationFn: () =>
+      berth.operator.setPrices(account_id, { price_percent: Number(percent), preset_prices_rub, reason }),
+    onSuccess: onDone,
+  })
+  const errorOf = useFieldError(mutation.error)
+  const presets = Object.entries(preset_prices_rub).map(([slug, price]) => `${slug} ${price}`)
+  return (
+    <Form
+      submit={t.setPrices}
+      mutation={mutation}
+      isReady={/^[+-]?\d+$/.test(percent.trim()) && reason.trim() !== ''}
+      onSubmit={() => mutation.mutate()}
+      onCancel={onCancel}
+    >
+      <p>{t.pricesAbout}</p>
+      {presets.length > 0 ? <p className="muted small">{t.ownPresets(presets.join(', '))}</p> : null}
+      <TextField
+        label={t.percent}
+        inputMode="text"
+        autoFocus
+        value={percent}
+        error={errorOf('price_percent')}
+        onChange={(event) => setPercent(event.target.value)}
+      />
       <ReasonField reason={reason} error={mutation.error} onChange={setReason} />
     </Form>
   )

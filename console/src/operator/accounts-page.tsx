@@ -71,6 +71,7 @@ function useColumns(choose: (chosen: Chosen) => void): Column<OperatedAccount>[]
   const format = useFormats()
   const actionsOf = (account: OperatedAccount): MenuItem[] => [
     { title: t.credit, onSelect: () => choose({ account, change: 'credit' }) },
+    { title: t.prices, onSelect: () => choose({ account, change: 'prices' }) },
     ...(account.status === 'active'
       ? [{ title: t.suspend, isDangerous: true, onSelect: () => choose({ account, change: 'suspend' }) }]
       : []),

@@ -23,6 +23,13 @@ export const useOperatorText = messages({
     creditOf: (name: string) => `Credit ${name}`,
     suspendOf: (name: string) => `Suspend ${name}`,
     resumeOf: (name: string) => `Resume ${name}`,
+    prices: 'Prices',
+    pricesOf: (name: string) => `Prices of ${name}`,
+    setPrices: 'Set prices',
+    pricesAbout:
+      'What the account has costs them from this moment, and new orders too. 0 returns to the catalogue.',
+    percent: 'Percent on the catalogue, from -100 to 100',
+    ownPresets: (list: string) => `Presets with prices of their own stay: ${list}`,
     suspendAbout: 'The servers stop within 5 seconds. The customer can then only view, stop and delete.',
     resumeAbout: 'Servers that the suspension stopped start again, if the balance allows.',
     reason: 'Reason',
@@ -98,6 +105,13 @@ export const useOperatorText = messages({
     creditOf: (name: string) => `Пополнить ${name}`,
     suspendOf: (name: string) => `Приостановить ${name}`,
     resumeOf: (name: string) => `Возобновить ${name}`,
+    prices: 'Цены',
+    pricesOf: (name: string) => `Цены для ${name}`,
+    setPrices: 'Установить цены',
+    pricesAbout:
+      'С этого момента они действуют для всего, что есть у аккаунта, и для новых заказов. 0 — цены каталога.',
+    percent: 'Процент к каталогу, от -100 до 100',
+    ownPresets: (list: string) => `Конфигурации с собственной ценой не меняются: ${list}`,
     suspendAbout:
       'Серверы остановятся в течение 5 секунд. Клиент сможет только просматривать, останавливать и удалять.',
     resumeAbout: 'Серверы, остановленные при приостановке, запустятся снова, если хватает баланса.',

@@ -184,6 +184,8 @@ async function walkOperators(meter: Meter, t: TestApp): Promise<void> {
     },
     reason: 'Paid by bank transfer',
   })
+  const prices = { price_percent: -10, preset_prices_rub: {}, reason: 'A contract' }
+  await call('POST', `${opened}/prices`, prices)
   await call('POST', `${opened}/login`)
   await call('PATCH', opened, { tags: ['reseller'], notes: 'Calls on Mondays' })
   await call('POST', `${opened}/tokens`, { name: 'shop', scopes: ['read'] })

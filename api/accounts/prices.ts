@@ -1,0 +1,68 @@
+import type { Catalog } from '../catalog/file.ts'
+import { type Terms, withTerms } from '../catalog/terms.ts'
+import type { Clock } from '../clock.ts'
+import type { Database, Queries } from '../database/database.ts'
+import type { Quota } from '../feature.ts'
+import { findAccount } from './accounts.ts'
+import { tell } from './events.ts'
+import type { AccountTable } from './tables.ts'
+
+/**
+ * The time for which items of an account are compared with its prices after these changed: longer than any order or
+ * operation that began before.
+ */
+const SETTLING_MS = 3600_000
+
+export function termsOf({
+  price_percent,
+  price_presets,
+}: Pick<AccountTable, 'price_percent' | 'price_presets'>): Terms {
+  const presets: Record<string, number> = JSON.parse(price_presets)
+  return { percent: price_percent, presets }
+}
+
+/** The catalogue at the prices of an account. */
+export async function pricedFor(db: Queries, catalog: Catalog, accountId: string): Promise<Catalog> {
+  return withTerms(catalog, termsOf(await findAccount(db, accountId)))
+}
+
+/** Sets the prices of an account. What it has is billed at them from this moment, once it is repriced. @returns the moment */
+export function changeTerms(
+  { db, clock, quotas }: { db: Database; clock: Clock; quotas: readonly Quota[] },
+  accountId: string,
+  { percent, presets, reason }: Terms & { reason: string },
+): Promise<number> {
+  return db.transaction().execute(async (tx) => {
+    const at = clock.now()
+    const terms = { price_percent: percent, price_presets: JSON.stringify(presets), repriced_since: at }
+    const row = await tx
+      .updateTable('accounts')
+      .set(terms)
+      .where('account_id', '=', accountId)
+      .returningAll()
+      .executeTakeFirstOrThrow()
+    await tell(tx, row, { quotas, reason, at })
+    return at
+  })
+}
+
+/** The accounts whose prices have changed a short time ago. */
+export function changedTerms(db: Queries) {
+  return db
+    .selectFrom('accounts')
+    .select(['account_id', 'repriced_since as at'])
+    .where('repriced_since', 'is not', null)
+    .$narrowType<{ at: number }>()
+    .execute()
+}
+
+/** Notes that everything has the prices of a change, once nothing is left that began before it. */
+export async function settleTerms(db: Queries, accountId: string, at: number, now: number): Promise<void> {
+  if (now - at < SETTLING_MS) return
+  await db
+    .updateTable('accounts')
+    .set({ repriced_since: null })
+    .where('account_id', '=', accountId)
+    .where('repriced_since', '=', at)
+    .execute()
+}

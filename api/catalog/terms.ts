@@ -1,0 +1,37 @@
+import { costOf } from '../money.ts'
+import type { Catalog } from './file.ts'
+import type { Prices } from './prices.ts'
+
+/** Prices of one account that differ from the catalogue. */
+export interface Terms {
+  /** Percent added to the prices of the catalogue, from -100 (free) to 100. */
+  percent: number
+  /** Units a month of presets with a price of their own, by slug; the percent does not change them. */
+  presets: Readonly<Record<string, number>>
+}
+
+/** The catalogue at the prices of an account. A percentage of a price, as that of backups, stays as it is. */
+export function withTerms(catalog: Catalog, terms: Terms): Catalog {
+  if (terms.percent === 0 && Object.keys(terms.presets).length === 0) return catalog
+  const { zones, limits, presets, templates, operator } = catalog
+  const prices = catalog.prices.map((entry) => ({ ...entry, prices: pricesWith(entry.prices, terms) }))
+  return { zones, limits, presets, templates, operator, prices }
+}
+
+function pricesWith(prices: Prices, { percent, presets }: Terms): Prices {
+  const own = (price: number) => (percent === 0 ? price : costOf(100 + percent, price, 100))
+  return {
+    cpu: own(prices.cpu),
+    ramGb: own(prices.ramGb),
+    diskGb: own(prices.diskGb),
+    ipv4: own(prices.ipv4),
+    snapshotGb: own(prices.snapshotGb),
+    volumeGb: own(prices.volumeGb),
+    trafficTb: own(prices.trafficTb),
+    backupsPercent: prices.backupsPercent,
+    presets: new Map([
+      ...[...prices.presets].map(([slug, price]) => [slug, own(price)] as const),
+      ...Object.entries(presets),
+    ]),
+  }
+}
