@@ -72,8 +72,8 @@ for (const [language, words] of Object.entries({
     await t.app.billing.look()
     const page = await t.open(browser, { locale: language })
     await page.goto(`${t.address}/billing`)
-    const table = page.getByRole('table', { name: words.card })
-    await table.getByRole('row').filter({ hasText: words.row }).waitFor()
+    const documents = page.getByRole('region', { name: words.card }).first()
+    await documents.getByRole('row').filter({ hasText: words.row }).waitFor()
     const downloading = page.waitForEvent('download')
     await page.getByRole('link', { name: words.file }).click()
     const file = await downloading
