@@ -1,25 +1,18 @@
 import type { Catalog } from '../catalog/file.ts'
-import { type Terms, withTerms } from '../catalog/terms.ts'
+import { withTerms } from '../catalog/terms.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
 import type { Quota } from '../feature.ts'
+import type { Terms } from '../http/contract/auth.ts'
 import { findAccount } from './accounts.ts'
 import { tell } from './events.ts'
-import type { AccountTable } from './tables.ts'
+import { termsOf } from './status.ts'
 
 /**
  * The time for which items of an account are compared with its prices after these changed: longer than any order or
  * operation that began before.
  */
 const SETTLING_MS = 3600_000
-
-export function termsOf({
-  price_percent,
-  price_presets,
-}: Pick<AccountTable, 'price_percent' | 'price_presets'>): Terms {
-  const presets: Record<string, number> = JSON.parse(price_presets)
-  return { percent: price_percent, presets }
-}
 
 /** The catalogue at the prices of an account. */
 export async function pricedFor(db: Queries, catalog: Catalog, accountId: string): Promise<Catalog> {

@@ -1,5 +1,5 @@
 import type { Queries } from '../database/database.ts'
-import type { Standing } from '../http/contract/auth.ts'
+import type { Standing, Terms } from '../http/contract/auth.ts'
 import { isoTime } from '../http/contract/fields.ts'
 import { ApiError } from '../http/contract/problem.ts'
 import { audienceOf, type Deed, deedOf, type Route } from '../http/contract/route.ts'
@@ -37,18 +37,31 @@ export function refuseHeld(standing: Standing): void {
   if (!allowedIn[standing.accountStatus].includes('change')) throw refusal(standing)
 }
 
-/** The status of an account as its callers carry it. */
-export function standingOf({
-  status,
-  status_reason,
-  status_since,
-}: Pick<AccountTable, 'status' | 'status_reason' | 'status_since'>): Standing {
-  return { accountStatus: status, statusReason: status_reason, statusSince: status_since }
+/** The columns of standingOf. */
+const STANDING = ['status', 'status_reason', 'status_since', 'price_percent', 'price_presets'] as const
+
+/** The status and the prices of an account as its callers carry them. */
+export function standingOf(row: Pick<AccountTable, (typeof STANDING)[number]>): Standing {
+  const { status, status_reason, status_since } = row
+  return {
+    accountStatus: status,
+    statusReason: status_reason,
+    statusSince: status_since,
+    terms: termsOf(row),
+  }
+}
+
+export function termsOf({
+  price_percent,
+  price_presets,
+}: Pick<AccountTable, 'price_percent' | 'price_presets'>): Terms {
+  const presets: Record<string, number> = JSON.parse(price_presets)
+  return { percent: price_percent, presets }
 }
 
 /** A query of the columns of standingOf, for joins. */
 export function standings(db: Queries) {
-  return db.selectFrom('accounts').select(['account_id', 'status', 'status_reason', 'status_since'])
+  return db.selectFrom('accounts').select(['account_id', ...STANDING])
 }
 
 /** @throws ApiError account_suspended if the account is closed: nobody could use what it would get */

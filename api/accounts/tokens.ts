@@ -143,6 +143,8 @@ export const tokenByHash = prepared((db, { hash }: { hash: string }) =>
       'accounts.status',
       'accounts.status_reason',
       'accounts.status_since',
+      'accounts.price_percent',
+      'accounts.price_presets',
     ])
     .where('hash', '=', hash),
 )

@@ -103,7 +103,8 @@ export async function reserveAddress(
     if (server_id !== null)
       await requireTaker(serverRows, tx, server_id, { account_id: accountId, zone_slug, family })
     await requireQuota(tx, accountId)
-    const price = addressPrice(await pricedFor(tx, catalog, accountId), zone, family, now)
+    const priced = await pricedFor(tx, catalog, accountId)
+    const price = addressPrice(priced, zone, family, now)
     if (price.price_hour > 0) await requireCover(tx, accountId, price.price_hour)
     const { default_project_id: project_id } = await findAccount(tx, accountId)
     const wanted = {
@@ -114,7 +115,7 @@ export async function reserveAddress(
       goes_with: null,
       ...labelsColumn(labels),
     }
-    const taken = await takeAddress(tx, catalog, zone, wanted, now)
+    const taken = await takeAddress(tx, priced, zone, wanted, now)
     if (server_id !== null)
       await serverRows.update(tx, server_id, { [family]: taken.address, updated_at: now })
     await remember(tx, taken.address_id)

@@ -30,20 +30,9 @@ export function addressPrice({ prices }: Catalog, zone: Zone, family: Family, at
   return { price_month: month, price_hour: hourPrice(month) }
 }
 
-/** The price of an address for an account. IPv6 is free for all. */
-async function priceFor(
-  tx: Queries,
-  catalog: Catalog,
-  zone: Zone,
-  { account_id, family }: Wanted,
-  now: number,
-): Promise<AddressPrice> {
-  const priced = family === 'ipv6' ? catalog : await pricedFor(tx, catalog, account_id)
-  return addressPrice(priced, zone, family, now)
-}
-
 /**
  * Takes a free address of a zone that no other account has released recently. Its billing begins.
+ * @param catalog at the prices of the account
  * @throws ApiError address_unavailable
  */
 export async function takeAddress(
@@ -53,7 +42,7 @@ export async function takeAddress(
   wanted: Wanted,
   now: number,
 ): Promise<AddressTable> {
-  const price = await priceFor(tx, catalog, zone, wanted, now)
+  const price = addressPrice(catalog, zone, wanted.family, now)
   const attempt = (address: string) => insertAddress(tx, { ...wanted, ...price, address }, zone, now)
   const row = await firstFree(tx, zone, wanted, now, attempt)
   if (!row) throw await unavailable(tx, catalog, zone, wanted, now)
@@ -63,6 +52,7 @@ export async function takeAddress(
 
 /**
  * Takes this address of a zone for an account, also one that another account has just released. Its billing begins.
+ * @param catalog at the prices of the account
  * @returns null if it is taken, or not in the ranges of the zone
  */
 export async function takeGivenAddress(
@@ -74,7 +64,7 @@ export async function takeGivenAddress(
   now: number,
 ): Promise<AddressTable | null> {
   if (!isInPools(zone, address)) return null
-  const price = await priceFor(tx, catalog, zone, wanted, now)
+  const price = addressPrice(catalog, zone, wanted.family, now)
   const row = await insertAddress(tx, { ...wanted, ...price, address }, zone, now)
   if (row) await beginAddress(tx, row, now)
   return row

@@ -9,6 +9,7 @@ import { notOffered, sizeOf } from './plans.ts'
 import { pricesAt, zonePricesAt } from './prices.ts'
 import { fits, roomIn } from './room.ts'
 import { Capacity, CapacityFilter, Limits, Preset, Template, Zone, ZoneAndCpu } from './schema.ts'
+import { withTerms } from './terms.ts'
 import { capacityView, limitsView, presetView, templateView, zoneView } from './view.ts'
 
 const tag = 'Catalogue'
@@ -21,8 +22,6 @@ export interface CatalogOptions {
   db: Database
   clock: Clock
   catalog: Catalog
-  /** The catalogue at the prices of an account. */
-  catalogFor: (accountId: string) => Promise<Catalog>
   capacity: CapacityService
 }
 
@@ -30,7 +29,7 @@ export function catalogRoutes(options: CatalogOptions): Route[] {
   return [...offerRoutes(options), presetsRoute(options), limitsRoute(options), capacityRoute(options)]
 }
 
-function offerRoutes({ db, clock, catalog, catalogFor, capacity }: CatalogOptions): Route[] {
+function offerRoutes({ db, clock, catalog, capacity }: CatalogOptions): Route[] {
   return [
     route({
       id: 'listZones',
@@ -45,7 +44,7 @@ function offerRoutes({ db, clock, catalog, catalogFor, capacity }: CatalogOption
       reply: { 200: Type.Array(Zone) },
       run: async ({ actor, setHeader }) => {
         const rows = await capacity.list(db)
-        const { prices: entries } = await catalogFor(actor.accountId)
+        const { prices: entries } = withTerms(catalog, actor.terms)
         const zones = await Promise.all(
           onSale(catalog).zones.map(async (zone) => {
             const isAvailable = rows.some((row) => row.zone_slug === zone.zone_slug && row.is_available)
@@ -74,7 +73,7 @@ function offerRoutes({ db, clock, catalog, catalogFor, capacity }: CatalogOption
   ]
 }
 
-function presetsRoute({ db, clock, catalog, catalogFor, capacity }: CatalogOptions): Route {
+function presetsRoute({ db, clock, catalog, capacity }: CatalogOptions): Route {
   return route({
     id: 'listPresets',
     method: 'GET',
@@ -89,7 +88,7 @@ function presetsRoute({ db, clock, catalog, catalogFor, capacity }: CatalogOptio
     reply: { 200: Type.Array(Preset) },
     run: async ({ actor, query, setHeader }) => {
       const zone = knownZone(catalog, query.zone_slug)
-      const { prices: entries } = await catalogFor(actor.accountId)
+      const { prices: entries } = withTerms(catalog, actor.terms)
       const prices = pricesAt(entries, zone.zone_slug, query.cpu_type, clock.now())
       const isOffered = (await capacity.cpuTypes(zone)).includes(query.cpu_type)
       if (!prices || !isOffered) return cached(setHeader, ASK_EACH_TIME, [])
@@ -102,7 +101,7 @@ function presetsRoute({ db, clock, catalog, catalogFor, capacity }: CatalogOptio
   })
 }
 
-function limitsRoute({ clock, catalog, catalogFor, capacity }: CatalogOptions): Route {
+function limitsRoute({ clock, catalog, capacity }: CatalogOptions): Route {
   return route({
     id: 'getLimits',
     method: 'GET',
@@ -117,7 +116,7 @@ function limitsRoute({ clock, catalog, catalogFor, capacity }: CatalogOptions): 
     reply: { 200: Limits },
     run: async ({ actor, query, setHeader }) => {
       const zone = knownZone(catalog, query.zone_slug)
-      const { prices: entries } = await catalogFor(actor.accountId)
+      const { prices: entries } = withTerms(catalog, actor.terms)
       const prices = pricesAt(entries, zone.zone_slug, query.cpu_type, clock.now())
       const isOffered = (await capacity.cpuTypes(zone)).includes(query.cpu_type)
       if (!prices || !isOffered)

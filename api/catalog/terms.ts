@@ -1,14 +1,7 @@
+import type { Terms } from '../http/contract/auth.ts'
 import { costOf } from '../money.ts'
 import type { Catalog } from './file.ts'
 import type { Prices } from './prices.ts'
-
-/** Prices of one account that differ from the catalogue. */
-export interface Terms {
-  /** Percent added to the prices of the catalogue, from -100 (free) to 100. */
-  percent: number
-  /** Units a month of presets with a price of their own, by slug; the percent does not change them. */
-  presets: Readonly<Record<string, number>>
-}
 
 /** The catalogue at the prices of an account. A percentage of a price, as that of backups, stays as it is. */
 export function withTerms(catalog: Catalog, terms: Terms): Catalog {

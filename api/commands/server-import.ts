@@ -2,6 +2,7 @@ import { openAsBlob } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import type { Command } from 'commander'
+import { pricedFor } from '../accounts/prices.ts'
 import { revokeWithin } from '../accounts/revocation.ts'
 import type { AccountTable } from '../accounts/tables.ts'
 import { createToken } from '../accounts/tokens.ts'
@@ -122,9 +123,10 @@ async function reserve(
   if (address === undefined) return null
   if (isIP(address) !== 4) throw new ConfigError(`${address} is not an IPv4 address.`)
   const wanted = { account_id, project_id, family: 'ipv4' as const, server_id: null, goes_with: null }
-  const row = await db
-    .transaction()
-    .execute((tx) => takeGivenAddress(tx, catalog, zone, wanted, address, clock.now()))
+  const row = await db.transaction().execute(async (tx) => {
+    const priced = await pricedFor(tx, catalog, wanted.account_id)
+    return takeGivenAddress(tx, priced, zone, wanted, address, clock.now())
+  })
   if (row) return row
   throw new CommandError(
     `${address} is taken, or not in the ranges of zone ${zone.zone_slug}. Omit --address, or add the range to the catalogue.`,

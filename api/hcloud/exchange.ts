@@ -21,8 +21,8 @@ const FRESH_MS = 10_000
 export interface HcloudParts {
   interior: Interior
   numbers: Numbers
-  /** Values that are the same for all accounts, with the time at which each was read. */
-  shared: Map<string, { at: number; value: unknown }>
+  /** Values that are the same for all accounts with the same prices, with the time at which each was read. */
+  shared: Recent<{ at: number; value: unknown }>
   /** Operations that have ended, which never change again, so that polls of them read nothing. */
   ended: Recent<Operation>
   /** Held by account while a request gives a name. */
@@ -33,6 +33,8 @@ export interface HcloudParts {
 /** One request: its parts, the use cases that it may call, and the objects that its reply shows. */
 export class Exchange {
   readonly accountId: string
+  /** The prices of the account, as text. */
+  readonly terms: string
   /** The project of the token, which alone its servers are in. */
   readonly projectId: string
   readonly query: URLSearchParams
@@ -47,6 +49,7 @@ export class Exchange {
   constructor(request: FastifyRequest, parts: HcloudParts) {
     const actor = actorOf(knownOf(request))
     this.accountId = actor.accountId
+    this.terms = JSON.stringify(actor.terms)
     this.projectId = actor.projectId ?? ''
     this.query = new URL(request.url, 'http://localhost').searchParams
     this.#request = request
@@ -105,7 +108,7 @@ export class Exchange {
     }
   }
 
-  /** Reads a value that is the same for all accounts, or returns it as it was some seconds ago. */
+  /** Reads a value that is the same for all accounts with the same prices, or returns it as it was some seconds ago. */
   async shared<Value>(name: string, read: () => Promise<Value>): Promise<Value> {
     const kept = this.#shared.get(name)
     const now = this.now()

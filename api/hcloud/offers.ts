@@ -28,7 +28,7 @@ async function readCatalogue(x: Exchange): Promise<Catalogue> {
 
 /** The offers of the installation, to be shown in this reply. */
 export async function offersOf(x: Exchange): Promise<Offers> {
-  return new Offers(x, await x.shared('catalogue', () => readCatalogue(x)))
+  return new Offers(x, await x.shared(`catalogue ${x.terms}`, () => readCatalogue(x)))
 }
 
 /** The prices of a thing in rubles; Berth's are final, so net and gross are the same. */

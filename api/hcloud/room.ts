@@ -41,6 +41,7 @@ export const routes: readonly HcloudRoute[] = [
 ]
 
 const MOST_ENDED = 10_000
+const MOST_SHARED = 100
 /** The scopes of which a token must hold one; which, the routes of /v1 decide. */
 const READS = [...acceptedFor['servers:read'], ...acceptedFor['account:read']]
 const WRITES = [...acceptedFor['servers:write'], ...acceptedFor['account:write']]
@@ -53,7 +54,7 @@ export function hcloudRoom({ db, clock }: { db: Database; clock: Clock }, own: r
   const parts = {
     interior: new Interior(own),
     numbers: new Numbers(db, clock),
-    shared: new Map(),
+    shared: new Recent<{ at: number; value: unknown }>(MOST_SHARED),
     ended: new Recent<Operation>(MOST_ENDED),
     naming: new KeyedMutex(),
     clock,

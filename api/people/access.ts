@@ -60,10 +60,17 @@ function inAccount(session: FoundSession, accountId: string | null): Caller {
   const { session_id: sessionId, person_id: personId, email, member_id: memberId, role } = session
   const signedIn = { sessionId, personId, email, accountId: null }
   if (accountId === null) return { actor: null, signedIn, operator: null, refusal: noAccount() }
-  const { status, status_reason, status_since } = session
-  if (memberId === null || role === null || status === null)
+  const { status, status_reason, status_since, price_percent, price_presets } = session
+  // The columns of one account are null together.
+  if (
+    memberId === null ||
+    role === null ||
+    status === null ||
+    price_percent === null ||
+    price_presets === null
+  )
     return { actor: null, signedIn, operator: null, refusal: notAMember() }
-  const standing = standingOf({ status, status_reason, status_since })
+  const standing = standingOf({ status, status_reason, status_since, price_percent, price_presets })
   const person = { ...signedIn, accountId, memberId, role }
   const actor = { accountId, ...standing, tokenId: null, projectId: null, person, scopes: roleScopes[role] }
   return { actor, signedIn: person, operator: null, refusal: null }

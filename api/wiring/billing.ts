@@ -1,5 +1,4 @@
 import { findAccount } from '../accounts/accounts.ts'
-import { pricedFor } from '../accounts/prices.ts'
 import { projectNames } from '../accounts/projects.ts'
 import { type Issuing, issueDue } from '../billing/documents/issuing.ts'
 import { BillingWorker } from '../billing/worker.ts'
@@ -54,9 +53,8 @@ export function charging(
     issueDocuments: () => issueDue(issuing),
   })
   const payments = new PaymentWorker({ db, clock, catalog, log, peers, providers, siteUrl })
-  const catalogFor = (accountId: string) => pricedFor(db, catalog, accountId)
   const missing = (accountId: string) => missingToResume(db, accountId)
-  const parts = { catalogFor, billedItems, allServers, missingToResume: missing, providers, billingPage }
+  const parts = { billedItems, allServers, missingToResume: missing, providers, billingPage }
   return { billing, payments, parts: { ...parts, wakePayments: () => payments.wake() } }
 }
 

@@ -47,11 +47,20 @@ export interface SignedIn {
   accountId: string | null
 }
 
-/** The status of an account, with why and since when it has it, if known. */
+/** Prices of one account that differ from the catalogue. */
+export interface Terms {
+  /** Percent added to the prices of the catalogue, from -100 (free) to 100. */
+  percent: number
+  /** Units a month of presets with a price of their own, by slug; the percent does not change them. */
+  presets: Readonly<Record<string, number>>
+}
+
+/** The status of an account, with why and since when it has it, if known, and its prices. */
 export interface Standing {
   accountStatus: 'active' | 'suspended' | 'closed'
   statusReason: string | null
   statusSince: number | null
+  terms: Terms
 }
 
 /** The account that sends a request, by one of its tokens or through one of its members. */

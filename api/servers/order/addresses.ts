@@ -5,14 +5,14 @@ import type { Asked, OrderPart, PartPrice } from './part.ts'
 
 /** A public address. (default: if the zone has addresses of this family) */
 export function addressPart(asked: Asked, family: Family): OrderPart {
-  const { options, request, zone, features } = asked
+  const { options, catalog, request, zone, features } = asked
   const isWanted = request[`enable_${family}`] ?? features.includes(`public_${family}`)
   if (!isWanted || !zone) return {}
   return {
     price: priceOf(asked, family),
     check: (server) => options.capacity.require(server, `public_${family}`),
     take: async (tx, { server }) => ({
-      [family]: await takeForServer(tx, options.catalog, zone, server, family),
+      [family]: await takeForServer(tx, catalog, zone, server, family),
     }),
   }
 }

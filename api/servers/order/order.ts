@@ -1,8 +1,9 @@
-import { pricedFor } from '../../accounts/prices.ts'
 import { findProject, unknownProject } from '../../accounts/projects.ts'
 import { findZone, onSale, unknownZone } from '../../catalog/file.ts'
 import { notOffered, type Plan, resolvePlan, sizeField } from '../../catalog/plans.ts'
+import { withTerms } from '../../catalog/terms.ts'
 import type { CpuType, Feature } from '../../drivers/driver.ts'
+import type { Actor } from '../../http/contract/auth.ts'
 import { bodyIssue, type Issue, invalid } from '../../http/contract/problem.ts'
 import { readLogin } from '../login.ts'
 import type { QuoteRequest } from '../order-schema.ts'
@@ -38,14 +39,14 @@ export interface Order {
  */
 export async function readOrder(
   options: OrderOptions,
-  accountId: string,
+  { accountId, terms }: Pick<Actor, 'accountId' | 'terms'>,
   request: QuoteRequest,
 ): Promise<Order> {
   const { db, capacity } = options
   const zone = findZone(onSale(options.catalog), request.zone_slug)
   const { cpuTypes, features } = zone ? await capacity.abilities(zone) : NOTHING
   const at = options.clock.now()
-  const catalog = await pricedFor(db, options.catalog, accountId)
+  const catalog = withTerms(options.catalog, terms)
   const asked: Asked = { options, catalog, accountId, request, zone, features, at }
   const { plan, source, issues } = await readPlan(asked, cpuTypes)
   const { project_id: projectId = null } = request

@@ -31,9 +31,10 @@ export class Orders {
   }
 
   /** @throws ApiError validation_failed, not_supported, account_suspended, quota_exceeded, insufficient_balance, capacity_unavailable, port_taken, network_address_unavailable, firewall_limit_reached */
-  async create({ accountId }: Actor, request: ServerCreate, remember: Remember): Promise<Started> {
+  async create(actor: Actor, request: ServerCreate, remember: Remember): Promise<Started> {
     const { engine } = this.#options
-    const order = await readOrder(this.#options, accountId, request)
+    const { accountId } = actor
+    const order = await readOrder(this.#options, actor, request)
     const server = newServer(this.#options, accountId, request)
     for (const part of order.parts) await part.check?.(server)
     const write = async (tx: Queries, reserve: Reserve) => {
@@ -82,7 +83,7 @@ export class Orders {
    * @throws ApiError validation_failed
    */
   async quote(actor: Actor, request: QuoteRequest): Promise<{ plan: Plan; blockers: ApiError[] }> {
-    const order = await readOrder(this.#options, actor.accountId, request)
+    const order = await readOrder(this.#options, actor, request)
     const server = newServer(this.#options, actor.accountId, request)
     const held: OrderPart = { check: async () => refuseHeld(actor) }
     const blockers = await untilFree(() =>

@@ -183,7 +183,13 @@ test('an account that has never paid holds two streams, and many such accounts k
   onTestFinished(() => streams.stop())
   const actorOf = (accountId: string, n: number): Actor => ({
     ...{ accountId, accountStatus: 'active', scopes: ['read'], tokenId: `${accountId}-${n}` },
-    ...{ projectId: null, person: null, statusReason: null, statusSince: null },
+    ...{
+      projectId: null,
+      person: null,
+      statusReason: null,
+      statusSince: null,
+      terms: { percent: 0, presets: {} },
+    },
   })
   const enter = (accountId: string, n = 0) =>
     streams.open(actorOf(accountId, n), undefined, new AbortController().signal)
