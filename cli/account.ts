@@ -1,8 +1,10 @@
 import type { Account, Payment } from '@berth/sdk'
 import { Command } from 'commander'
 import { documentCommand, documentsCommand } from './document.ts'
+import { idOf } from './find.ts'
 import { addLimitOption, type LimitOptions, upTo } from './flags.ts'
 import type { Columns } from './output.ts'
+import { paymentMethodKind } from './payment-method.ts'
 import { action, listCommand, type Session } from './session.ts'
 import { ifKnown, rub, untilIn } from './units.ts'
 
@@ -96,22 +98,34 @@ export function accountCommand(): Command {
     .addCommand(documentCommand())
 }
 
+interface TopUpOptions {
+  provider?: Payment['provider']
+  method?: string
+  saveMethod?: true
+  wait?: true
+}
+
 function topUpCommand(): Command {
   return new Command('top-up')
     .description('begin a payment, and print the page where it is paid')
     .argument('<rubles>', 'amount, such as 500 or 500.50')
     .option('--provider <name>', 'payment provider (default: the first that the operator has set up)')
+    .option('--method <payment-method>', 'saved payment method to charge, by its last four digits or id')
+    .option('--save-method', 'save the method once it has paid')
     .option('--wait', 'wait until it is paid or canceled')
     .action(
-      action(async (session, amount: string, options: { provider?: Payment['provider']; wait?: true }) => {
+      action(async (session, amount: string, options: TopUpOptions) => {
         const { berth, note } = session
-        const { provider, wait = false } = options
+        const { provider, method, saveMethod = false, wait = false } = options
         const begun = await berth.payments.create({
           amount_rub: amount,
           ...(provider === undefined ? {} : { provider }),
+          ...(saveMethod ? { save_method: true } : {}),
+          ...(method === undefined ? {} : { method_id: await idOf(berth, paymentMethodKind, method) }),
         })
-        if (begun.url === null) note('The payment provider does not answer yet. Waiting for its page.')
-        const opened = await opening(session, begun)
+        if (begun.url === null && method === undefined)
+          note('The payment provider does not answer yet. Waiting for its page.')
+        const opened = method === undefined ? await opening(session, begun) : begun
         if (opened.url !== null) note(`Open this page to pay: ${opened.url}`)
         await session.show(wait ? await berth.payments.waitFor(begun.payment_id) : opened, payments)
       }),

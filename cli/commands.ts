@@ -18,6 +18,7 @@ import { contextCommand, loginCommand, logoutCommand } from './login.ts'
 import { invitationCommand, invitationKind, memberCommand, memberKind } from './member.ts'
 import { networkCommand, networkKind } from './network.ts'
 import { operationCommand } from './operation.ts'
+import { paymentMethodCommand, paymentMethodKind } from './payment-method.ts'
 import { zoneKind } from './place.ts'
 import { projectCommand, projectKind } from './project.ts'
 import { quoteCommand } from './quote.ts'
@@ -59,6 +60,7 @@ export const commands = [
   limitsCommand,
   capacityCommand,
   projectCommand,
+  paymentMethodCommand,
   sshKeyCommand,
   tokenCommand,
   memberCommand,
@@ -82,6 +84,7 @@ export const kinds = [
   zoneKind,
   templateKind,
   projectKind,
+  paymentMethodKind,
   sshKeyKind,
   tokenKind,
   memberKind,

@@ -28,7 +28,8 @@ export const kind = <Item>(kind: Kind<Item>): Kind<Item> & Named => ({
 })
 
 /** The noun as written in a sentence. */
-export const titleOf = ({ noun }: { noun: string }) => noun.replace('ssh-key', 'SSH key')
+export const titleOf = ({ noun }: { noun: string }) =>
+  noun.replace('ssh-key', 'SSH key').replace('payment-method', 'payment method')
 
 /** The object with a name or id. @throws Refusal if there is none, or several, whose ids are listed */
 export async function find<Item>(berth: Berth, kind: Kind<Item>, given: string): Promise<Item> {

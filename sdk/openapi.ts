@@ -1745,6 +1745,10 @@ export interface PaymentCreate {
   amount_rub: string
   /** The payment provider (default: the first of `GET /account/payment_providers`) */
   provider?: 'yookassa' | 'stripe' | undefined
+  /** Saved payment method to charge, instead of a page of the provider */
+  method_id?: string | undefined
+  /** Whether the method is saved once it has paid; not with `method_id`. Default: false. */
+  save_method?: boolean | undefined
   /** Page to which the provider sends the customer back, paid or not (default: the billing page of the console) */
   return_url?: string | undefined
 }
@@ -1752,6 +1756,28 @@ export interface PaymentCreate {
 export interface PaymentList {
   /** The items of this page */
   items: Array<Payment>
+  /** Number of all matching items, not only those on this page */
+  total: number
+}
+
+export interface PaymentMethod {
+  /** Id of the saved payment method */
+  method_id: string
+  /** The payment provider. More will be added; show an unknown one by its name. */
+  provider: 'yookassa' | 'stripe'
+  /** Brand of the card, or the type of another method, in the provider's words */
+  brand: string
+  /** Last four digits of the card; null if it is not a card */
+  last_four: string | null
+  /** Last month in which it can be charged; null if the provider does not say */
+  expires: string | null
+  /** When it was created (RFC 3339, UTC) */
+  created_at: string
+}
+
+export interface PaymentMethodList {
+  /** The items of this page */
+  items: Array<PaymentMethod>
   /** Number of all matching items, not only those on this page */
   total: number
 }
@@ -1864,7 +1890,7 @@ export interface PlainProblem {
   /** Id of the request; quote it when you report a problem to the operator */
   request_id: string
   /** Stable code for programs */
-  code: 'access_denied' | 'account_exists' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'authorization_pending' | 'backend_unavailable' | 'backup_not_found' | 'backup_not_ready' | 'bad_request' | 'delete_protected' | 'document_not_found' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'image_in_use' | 'image_not_found' | 'image_not_uploading' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'payment_not_found' | 'payment_refused' | 'payments_off' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'refund_too_large' | 'rescue_conflict' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'snapshot_in_use' | 'snapshot_not_found' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'too_many_open_payments' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'volume_detached' | 'volume_in_use' | 'volume_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password'
+  code: 'access_denied' | 'account_exists' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'authorization_pending' | 'backend_unavailable' | 'backup_not_found' | 'backup_not_ready' | 'bad_request' | 'delete_protected' | 'document_not_found' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'image_in_use' | 'image_not_found' | 'image_not_uploading' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'payment_method_not_found' | 'payment_not_found' | 'payment_refused' | 'payments_off' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'refund_too_large' | 'rescue_conflict' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'snapshot_in_use' | 'snapshot_not_found' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'too_many_open_payments' | 'too_many_payment_methods' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'volume_detached' | 'volume_in_use' | 'volume_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password'
 }
 
 export interface PortPublish {
@@ -1924,7 +1950,7 @@ export interface Problem {
   /** Id of the request; quote it when you report a problem to the operator */
   request_id: string
   /** Stable code for programs */
-  code: 'access_denied' | 'account_exists' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'authorization_pending' | 'backend_unavailable' | 'backup_not_found' | 'backup_not_ready' | 'bad_request' | 'delete_protected' | 'document_not_found' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'image_in_use' | 'image_not_found' | 'image_not_uploading' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'payment_not_found' | 'payment_refused' | 'payments_off' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'refund_too_large' | 'rescue_conflict' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'snapshot_in_use' | 'snapshot_not_found' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'too_many_open_payments' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'volume_detached' | 'volume_in_use' | 'volume_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password' | 'insufficient_scope' | 'validation_failed' | 'slow_down' | 'quota_exceeded' | 'ssh_key_exists' | 'server_state_conflict' | 'operation_in_progress' | 'insufficient_balance' | 'capacity_unavailable' | 'not_supported' | 'address_unavailable' | 'upload_offset'
+  code: 'access_denied' | 'account_exists' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'authorization_pending' | 'backend_unavailable' | 'backup_not_found' | 'backup_not_ready' | 'bad_request' | 'delete_protected' | 'document_not_found' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'image_in_use' | 'image_not_found' | 'image_not_uploading' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'payment_method_not_found' | 'payment_not_found' | 'payment_refused' | 'payments_off' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'refund_too_large' | 'rescue_conflict' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'snapshot_in_use' | 'snapshot_not_found' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'too_many_open_payments' | 'too_many_payment_methods' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'volume_detached' | 'volume_in_use' | 'volume_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password' | 'insufficient_scope' | 'validation_failed' | 'slow_down' | 'quota_exceeded' | 'ssh_key_exists' | 'server_state_conflict' | 'operation_in_progress' | 'insufficient_balance' | 'capacity_unavailable' | 'not_supported' | 'address_unavailable' | 'upload_offset'
   /** The scope that is needed */
   required_scope?: string | undefined
   /** Scopes that are accepted; one of them is enough */
@@ -4161,6 +4187,24 @@ export interface Routes {
     }
     reply: Payment
   }
+  /** List saved payment methods */
+  'GET /account/payment_methods': {
+    query?: {
+      /** Number of items per page; a number above the maximum is refused with 422 */
+      limit?: number | undefined
+      /** Number of items to skip, for pages other than the first; the `Link` header has the address of each page */
+      offset?: number | undefined
+    } | undefined
+    reply: PaymentMethodList
+  }
+  /** Delete a saved payment method */
+  'DELETE /account/payment_methods/{method_id}': {
+    path: {
+      /** Id of the method, a UUID */
+      method_id: string
+    }
+    reply: undefined
+  }
   /** List zones */
   'GET /zones': {
     reply: Array<Zone>
@@ -5354,6 +5398,7 @@ export type ErrorCode =
   | 'passkey_refused'
   | 'passkeys_unavailable'
   | 'payload_too_large'
+  | 'payment_method_not_found'
   | 'payment_not_found'
   | 'payment_refused'
   | 'payments_off'
@@ -5391,6 +5436,7 @@ export type ErrorCode =
   | 'token_not_revocable'
   | 'token_revoked'
   | 'too_many_open_payments'
+  | 'too_many_payment_methods'
   | 'two_factor_off'
   | 'two_factor_on'
   | 'two_factor_required'

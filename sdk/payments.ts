@@ -11,6 +11,8 @@ export function payments({ sleep }: Pick<Settings, 'sleep'>, call: Call) {
     call('GET /account/payments', { query }, options)
   const get = (payment_id: string, options?: CallOptions) =>
     call('GET /account/payments/{payment_id}', { path: { payment_id } }, options)
+  const methods = (query: Query<'GET /account/payment_methods'> = {}, options?: CallOptions) =>
+    call('GET /account/payment_methods', { query }, options)
   return {
     /** The services through which the account can be topped up. */
     providers: (options?: CallOptions) => call('GET /account/payment_providers', {}, options),
@@ -19,7 +21,13 @@ export function payments({ sleep }: Pick<Settings, 'sleep'>, call: Call) {
     /** All, page by page. */
     listAll: (options?: CallOptions) => everyItem(list, 'payment_id', {}, options),
     get,
-    /** Begins a payment: its `url` is the page where the customer pays. */
+    /** One page of the saved payment methods. */
+    methods,
+    /** All saved payment methods, page by page. */
+    allMethods: (options?: CallOptions) => everyItem(methods, 'method_id', {}, options),
+    deleteMethod: (method_id: string, options?: CallOptions) =>
+      call('DELETE /account/payment_methods/{method_id}', { path: { method_id } }, options),
+    /** Begins a payment: its `url` is the page where the customer pays; a saved method needs none. */
     create: (body: PaymentCreate, options?: CallOptions) => call('POST /account/payments', { body }, options),
     /** Resolves when a payment is no longer pending, or as soon as a condition of yours is true. */
     waitFor: async (

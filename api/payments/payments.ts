@@ -10,6 +10,7 @@ import { ApiError, bodyIssue, found, invalid } from '../http/contract/problem.ts
 import type { Remember } from '../http/contract/route.ts'
 import { formatMoney, parseMoney } from '../money.ts'
 import { NoAnswer } from '../outgoing.ts'
+import { chargedMethod, findMethod, requireRoomForMethod } from './methods.ts'
 import { type PaymentProvider, Refused } from './provider.ts'
 import {
   LEAST,
@@ -56,12 +57,13 @@ function ofAccount(db: Queries, accountId: string) {
 
 /**
  * Begins a payment. Its row is written first, so that a payment that the provider knows is known here, too.
- * @throws ApiError validation_failed, payments_off, too_many_open_payments, and those of continuePayment
+ * @throws ApiError validation_failed, payments_off, too_many_open_payments, payment_method_not_found,
+ *   too_many_payment_methods, and those of continuePayment
  */
 export async function startPayment(
   paying: Paying,
   accountId: string,
-  { amount_rub, provider: name, return_url }: PaymentCreate,
+  { amount_rub, provider: wanted, return_url, method_id, save_method = false }: PaymentCreate,
   remember: Remember,
 ): Promise<PaymentTable> {
   const { db, clock, providers, siteUrl } = paying
@@ -69,6 +71,15 @@ export async function startPayment(
   const fault = outOfRange(amount)
   if (fault)
     throw invalid([bodyIssue('amount_rub', fault, `amount_rub must be from ${LEAST} to ${MOST} rubles.`)])
+  if (method_id !== undefined && save_method)
+    throw invalid([
+      bodyIssue('save_method', 'mutually_exclusive', 'save_method must be false with method_id.'),
+    ])
+  const name = method_id === undefined ? wanted : (await findMethod(db, accountId, method_id)).provider
+  if (wanted !== undefined && wanted !== name)
+    throw invalid([
+      bodyIssue('provider', 'mutually_exclusive', `provider must be ${name}, which has saved the method.`),
+    ])
   const provider = name ? providers.find((each) => each.name === name) : providers[0]
   if (!provider) throw paymentsOff(providers)
   const paymentId = uuid()
@@ -80,9 +91,13 @@ export async function startPayment(
     ...{ amount, refunded: 0, disputed: 0, url: null, problem: null },
     return_url: return_url ?? `${siteUrl()}/billing/payments/${paymentId}`,
     ...{ created_at: now, booked_at: null, looked_at: null, look_at: now + OPENING_MS },
+    ...{ method_id: method_id ?? null, saves_method: save_method ? 1 : 0 },
   }
   await db.transaction().execute(async (tx) => {
     await lockAccount(tx, accountId)
+    // It may have been deleted since.
+    if (method_id !== undefined) await findMethod(tx, accountId, method_id)
+    if (save_method) await requireRoomForMethod(tx, accountId)
     const open = await countOf(ofAccount(tx, accountId).where('status', '=', 'pending'))
     if (open >= MOST_OPEN)
       throw new ApiError(
@@ -93,7 +108,7 @@ export async function startPayment(
     await audit(tx, [accountId], { objectType: 'payment', objectId: paymentId, at: now })
     await remember(tx, paymentId)
   })
-  return continuePayment(paying, row)
+  return continuePayment(paying, row, true)
 }
 
 function paymentsOff(providers: readonly PaymentProvider[]): ApiError {
@@ -110,21 +125,29 @@ function paymentsOff(providers: readonly PaymentProvider[]): ApiError {
  * Opens a payment. If the provider does not answer, the payment has no page yet: the worker tries again.
  * @throws ApiError payment_refused
  */
-export async function continuePayment(paying: Paying, row: PaymentTable): Promise<PaymentTable> {
+export async function continuePayment(
+  paying: Paying,
+  row: PaymentTable,
+  isFirst = false,
+): Promise<PaymentTable> {
   if (row.status !== 'pending' || row.provider_id !== null) return row
-  const opened = await openPayment(paying, row).catch((error: unknown) => {
+  const opened = await openPayment(paying, row, isFirst).catch((error: unknown) => {
     if (error instanceof NoAnswer) return row
     throw error
   })
-  if (opened.status === 'pending') return opened
+  if (opened.status !== 'canceled') return opened
   throw new ApiError(
     paymentProblems.payment_refused,
-    'The payment provider refuses the payment, and nothing was paid. Try another provider, or contact the operator.',
+    'The payment provider refuses the payment, and nothing was paid. Try another payment method, or contact the operator.',
   )
 }
 
-/** Makes a payment known to its provider. One that the provider refuses is canceled. @throws NoAnswer */
-export async function openPayment(paying: Paying, row: PaymentTable): Promise<PaymentTable> {
+/**
+ * Makes a payment known to its provider. One that the provider refuses is canceled; a repeated charge is held, as the
+ * first request may have taken money.
+ * @throws NoAnswer
+ */
+export async function openPayment(paying: Paying, row: PaymentTable, isFirst = false): Promise<PaymentTable> {
   const { db, clock, catalog, providers } = paying
   const { payment_id, account_id, amount, return_url } = row
   const provider = providerOf(providers, row)
@@ -132,12 +155,17 @@ export async function openPayment(paying: Paying, row: PaymentTable): Promise<Pa
   const order = {
     ...{ paymentId: payment_id, accountId: account_id, amount, returnUrl: return_url, email },
     seller: catalog.operator.name ?? 'Berth',
+    savesMethod: row.saves_method === 1,
   }
-  const change = await provider.open(order).then(
-    ({ providerId, url }) => ({ provider_id: providerId, url, look_at: clock.now() + OPENING_MS }),
+  const opening = async () => provider.open({ ...order, method: await chargedMethod(db, row) })
+  // A charge has an end at once, a page waits for its customer.
+  const waitMs = row.method_id === null ? OPENING_MS : 0
+  const change = await opening().then(
+    ({ providerId, url }) => ({ provider_id: providerId, url, look_at: clock.now() + waitMs }),
     (error: unknown) => {
       if (!(error instanceof Refused)) throw error
-      return { status: 'canceled' as const, problem: error.message, look_at: null }
+      const status = isFirst || row.method_id === null ? ('canceled' as const) : ('held' as const)
+      return { status, problem: error.message, look_at: null }
     },
   )
   await db

@@ -14,6 +14,24 @@ export interface Order {
   email: string
   /** The name of the hoster. */
   seller: string
+  /** The saved method to charge; null if the customer pays on the provider's page. */
+  method: SavedMethod | null
+  /** True if the method is to be saved once it has paid. */
+  savesMethod: boolean
+}
+
+/** The provider's ids of a saved method. */
+export interface SavedMethod {
+  providerId: string
+  customerId: string | null
+}
+
+/** A method that the provider has saved, by which it can be charged later. */
+export interface FoundMethod extends SavedMethod {
+  brand: string
+  lastFour: string | null
+  /** A month such as 2029-04. */
+  expires: string | null
 }
 
 /** Money that goes back, as the provider reports it. */
@@ -35,6 +53,8 @@ export interface Found {
   currency: string
   chargeId: string | null
   returns: readonly Return[]
+  /** The method that it has saved, if it was to. */
+  method: FoundMethod | null
 }
 
 /**
@@ -45,9 +65,14 @@ export interface PaymentProvider {
   readonly name: ProviderName
   /** The name that customers know. */
   readonly title: string
-  /** Begins a payment. @returns its id at the provider, and the page where the customer pays */
+  /**
+   * Begins a payment, or charges a saved method.
+   * @returns its id at the provider, and the page where the customer pays
+   */
   open(order: Order): Promise<{ providerId: string; url: string | null }>
   find(providerId: string): Promise<Found>
+  /** Forgets a saved method. Providers without such a call have nothing to do. */
+  forget(method: SavedMethod): Promise<void>
   /** Gives a part of a payment back. @returns the id of the refund */
   refund(refund: {
     refundId: string
@@ -60,3 +85,8 @@ export interface PaymentProvider {
 
 /** The provider refuses a request, and would refuse a repeat of it. */
 export class Refused extends Error {}
+
+/** The month until which a card can be charged, such as 2029-04. */
+export function monthOf(year: string | null, month: string | null): string | null {
+  return year !== null && month !== null ? `${year}-${month.padStart(2, '0')}` : null
+}

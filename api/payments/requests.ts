@@ -64,6 +64,11 @@ export class Reply {
     return Array.isArray(this.#value) ? this.#value.map((item) => new Reply(item)) : this.#refuse('a list')
   }
 
+  /** The digits of a whole number. */
+  get wholeOrNull(): string | null {
+    return Number.isSafeInteger(this.#value) ? String(this.#value) : null
+  }
+
   /** Units of a decimal text such as "500.00". */
   get decimal(): number {
     return /^\d{1,9}(\.\d{1,2})?$/.test(this.text) ? parseMoney(this.text) : this.#refuse('an amount')

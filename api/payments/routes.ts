@@ -2,6 +2,7 @@ import Type from 'typebox'
 import { listOf, paged, pagingQuery } from '../http/contract/paging.ts'
 import { type Route, route, type SetHeader } from '../http/contract/route.ts'
 import { formatMoney, parseMoney } from '../money.ts'
+import { paymentMethodRoutes } from './method-routes.ts'
 import { continuePayment, findPayment, listPayments, type Paying, startPayment } from './payments.ts'
 import { LEAST, MOST, Payment, PaymentCreate, Providers, paymentProblems } from './schema.ts'
 import type { PaymentTable } from './tables.ts'
@@ -11,7 +12,12 @@ const tag = 'Payments'
 const path = '/account/payments'
 
 export function paymentRoutes(paying: Paying): Route[] {
-  return [providersRoute(paying), ...readingRoutes(paying), startRoute(paying)]
+  return [
+    providersRoute(paying),
+    ...readingRoutes(paying),
+    startRoute(paying),
+    ...paymentMethodRoutes(paying),
+  ]
 }
 
 function providersRoute({ providers }: Paying): Route {
@@ -82,13 +88,15 @@ function startRoute(paying: Paying): Route {
     tag,
     summary: 'Top up the balance',
     description:
-      'Begins a payment: send the customer to its `url`, a page of the provider. If the provider does not answer, `url` is null: poll the payment until it has one. It is added to the balance once, when the API of the provider confirms exactly this amount in rubles. A suspended account can pay, too.',
+      'Begins a payment: send the customer to its `url`, a page of the provider. If the provider does not answer, `url` is null: poll the payment until it has one. It is added to the balance once, when the API of the provider confirms exactly this amount in rubles. A suspended account can pay, too. With `method_id` the saved method is charged at once, without a page: poll the payment until it is no longer pending.',
     body: PaymentCreate,
     reply: { 201: Payment },
     errors: [
       paymentProblems.payments_off,
       paymentProblems.payment_refused,
       paymentProblems.too_many_open_payments,
+      paymentProblems.payment_method_not_found,
+      paymentProblems.too_many_payment_methods,
     ],
     run: async ({ actor, body, remember, setHeader }) =>
       begun(await startPayment(paying, actor.accountId, body, remember), setHeader),

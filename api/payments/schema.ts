@@ -10,15 +10,20 @@ export const paymentProblems = defineProblems({
   payments_off: { status: 409, title: 'This provider takes no payments here' },
   payment_refused: { status: 409, title: 'The payment provider refuses the payment' },
   too_many_open_payments: { status: 409, title: 'Too many payments are waiting' },
+  payment_method_not_found: { status: 404, title: 'No such saved payment method' },
+  too_many_payment_methods: { status: 409, title: 'Too many saved payment methods' },
   refund_too_large: { status: 409, title: 'The payment does not have as much left' },
 })
 
 /** Payments of an account that wait at the same time. */
 export const MOST_OPEN = 10
+/** Saved methods of an account, with those that its payments are about to save. */
+export const MOST_METHODS = 10
 export const LEAST = '10.00'
 export const MOST = '500000.00'
 
 export const PaymentId = uuid('01a1fb44-5a10-7c1d-8e4b-2f1e0d9c8b7a', 'Id of the payment')
+const MethodId = uuid('01a1fb44-5b20-7e2d-9f5c-3a2f1e0d9c8b', 'Id of the saved payment method')
 const Provider = Type.Enum([...providerNames], {
   description: 'The payment provider. More will be added; show an unknown one by its name.',
   examples: ['yookassa'],
@@ -68,6 +73,29 @@ export const Payment = Type.Object(
 )
 export type Payment = Static<typeof Payment>
 
+export const PaymentMethod = Type.Object(
+  {
+    method_id: MethodId,
+    provider: Provider,
+    brand: Type.String({
+      description: "Brand of the card, or the type of another method, in the provider's words",
+      examples: ['MasterCard'],
+    }),
+    last_four: nullable(Type.String({ examples: ['4477'] }), {
+      description: 'Last four digits of the card; null if it is not a card',
+    }),
+    expires: nullable(Type.String({ examples: ['2029-04'] }), {
+      description: 'Last month in which it can be charged; null if the provider does not say',
+    }),
+    created_at: CreatedAt,
+  },
+  {
+    title: 'PaymentMethod',
+    description: 'A saved payment method, which is charged without the page of the provider',
+  },
+)
+export type PaymentMethod = Static<typeof PaymentMethod>
+
 /** Amounts in range, so that a wrong one is refused with the field that has it. */
 const AmountOf = (description: string) =>
   Type.String({
@@ -84,6 +112,19 @@ export const PaymentCreate = Type.Object(
       Type.Enum([...providerNames], {
         description: 'The payment provider (default: the first of `GET /account/payment_providers`)',
         examples: ['yookassa'],
+      }),
+    ),
+    method_id: Type.Optional(
+      uuid(
+        '01a1fb44-5b20-7e2d-9f5c-3a2f1e0d9c8b',
+        'Saved payment method to charge, instead of a page of the provider',
+      ),
+    ),
+    save_method: Type.Optional(
+      Type.Boolean({
+        description: 'Whether the method is saved once it has paid; not with `method_id`',
+        default: false,
+        examples: [false],
       }),
     ),
     return_url: Type.Optional(

@@ -4,6 +4,7 @@ import { post, ReferenceTaken } from '../billing/ledger.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
 import { formatMoney } from '../money.ts'
+import { saveMethod } from './methods.ts'
 import { lockPayment, returnsOf } from './payments.ts'
 import type { Found, Return } from './provider.ts'
 import type { PaymentReturnTable, PaymentTable } from './tables.ts'
@@ -82,6 +83,7 @@ async function settlePayment(
     ...{ accountId, type: 'payment', amount, description: `Payment through ${provider}` },
     reference: referenceOf(payment, provider_id),
   })
+  if (payment.saves_method === 1 && found.method) await saveMethod(tx, clock, payment, found.method)
   return { status: 'succeeded', booked_at: clock.now(), problem: null, url: null }
 }
 

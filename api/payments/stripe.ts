@@ -1,12 +1,22 @@
 import type { Clock } from '../clock.ts'
 import { UNITS_PER_KOPECK, wholeTimes } from '../money.ts'
 import { NoAnswer } from '../outgoing.ts'
-import type { Found, Order, PaymentProvider, Return } from './provider.ts'
+import {
+  type Found,
+  type FoundMethod,
+  monthOf,
+  type Order,
+  type PaymentProvider,
+  type Return,
+  type SavedMethod,
+} from './provider.ts'
 import { ask, type Reply } from './requests.ts'
 
 /** The version of the API whose fields are read here. */
 const VERSION = '2024-06-20'
 const CURRENCY = 'rub'
+/** Payments with a saved card are intents, without a session. */
+const INTENT = 'pi_'
 const MOST_RETURNS = 100
 /** An intent whose session is complete has failed in these: a delayed bank transfer did not arrive. */
 const FAILED = ['requires_payment_method', 'canceled']
@@ -36,7 +46,13 @@ export class Stripe implements PaymentProvider {
     this.#clock = clock
   }
 
-  async open({ paymentId, accountId, amount, returnUrl, email, seller }: Order) {
+  async open(order: Order) {
+    const { paymentId, accountId, amount, returnUrl, email, seller, method, savesMethod } = order
+    if (method) return this.#charge(order, method)
+    const saving = {
+      customer_creation: 'always',
+      'payment_intent_data[setup_future_usage]': 'off_session',
+    }
     const session = await this.#ask('checkout/sessions', {
       key: paymentId,
       fields: {
@@ -50,28 +66,57 @@ export class Stripe implements PaymentProvider {
         'line_items[0][price_data][unit_amount]': kopecks(amount),
         'line_items[0][price_data][product_data][name]': `Top-up: ${seller}, ${accountId}`,
         'payment_intent_data[metadata][payment_id]': paymentId,
+        ...(savesMethod ? saving : {}),
       },
     })
     return { providerId: session.at('id').text, url: session.at('url').textOrNull }
   }
 
+  /** Charges a card without its owner. Stripe refuses the request if the bank declines, or asks for its owner. */
+  async #charge({ paymentId, accountId, amount }: Order, method: SavedMethod) {
+    const intent = await this.#ask('payment_intents', {
+      key: paymentId,
+      fields: {
+        ...{ amount: kopecks(amount), currency: CURRENCY, confirm: 'true', off_session: 'true' },
+        ...{ customer: method.customerId ?? '', payment_method: method.providerId },
+        description: `Top-up: ${accountId}`,
+        'metadata[payment_id]': paymentId,
+      },
+    })
+    return { providerId: intent.at('id').text, url: null }
+  }
+
+  async forget({ providerId }: SavedMethod): Promise<void> {
+    const path = `payment_methods/${encodeURIComponent(providerId)}/detach`
+    await this.#ask(path, { key: `detach-${providerId}`, fields: {} })
+  }
+
   async find(providerId: string): Promise<Found> {
+    if (providerId.startsWith(INTENT)) {
+      const intent = await this.#ask(`payment_intents/${encodeURIComponent(providerId)}`)
+      return this.#found(intentStatus(intent), intent, null)
+    }
     const session = await this.#ask(
-      `checkout/sessions/${encodeURIComponent(providerId)}?expand[]=payment_intent`,
+      `checkout/sessions/${encodeURIComponent(providerId)}?expand[]=payment_intent.payment_method`,
     )
     const intent = session.at('payment_intent')
     const status = statusOf(session)
     if (status !== 'succeeded') {
       const amount = session.at('amount_total').minor
-      return { status, amount, currency: currencyOf(session), chargeId: null, returns: [] }
+      return { status, amount, currency: currencyOf(session), chargeId: null, returns: [], method: null }
     }
+    return this.#found(status, intent, methodOf(session))
+  }
+
+  async #found(status: Found['status'], intent: Reply, method: FoundMethod | null): Promise<Found> {
     const chargeId = intent.at('id').text
     const [refunds, disputes] = await Promise.all([
       this.#returnsOf('refund', chargeId, REFUND_ENDS),
       this.#returnsOf('dispute', chargeId, DISPUTE_ENDS),
     ])
-    const amount = intent.at('amount_received').minor
-    return { status, amount, currency: currencyOf(intent), chargeId, returns: [...refunds, ...disputes] }
+    const amount = intent.at(status === 'succeeded' ? 'amount_received' : 'amount').minor
+    const returns = [...refunds, ...disputes]
+    return { status, amount, currency: currencyOf(intent), chargeId, returns, method }
   }
 
   async refund({ refundId, payment, amount }: Parameters<PaymentProvider['refund']>[0]) {
@@ -130,6 +175,26 @@ function statusOf(session: Reply): Found['status'] {
   if (status === 'expired') return 'canceled'
   const intent = session.at('payment_intent', 'status').textOrNull
   return status === 'complete' && intent !== null && FAILED.includes(intent) ? 'canceled' : 'pending'
+}
+
+function intentStatus(intent: Reply): Found['status'] {
+  const status = intent.at('status').text
+  if (status === 'succeeded') return 'succeeded'
+  return FAILED.includes(status) ? 'canceled' : 'pending'
+}
+
+/** The card that a session has saved for charges without its owner. */
+function methodOf(session: Reply): FoundMethod | null {
+  const [customerId, intent] = [session.at('customer').textOrNull, session.at('payment_intent')]
+  if (customerId === null || intent.at('setup_future_usage').textOrNull !== 'off_session') return null
+  const method = intent.at('payment_method')
+  const card = method.at('card')
+  return {
+    ...{ providerId: method.at('id').text, customerId },
+    brand: card.at('brand').textOrNull ?? method.at('type').text,
+    lastFour: card.at('last4').textOrNull,
+    expires: monthOf(card.at('exp_year').wholeOrNull, card.at('exp_month').wholeOrNull),
+  }
 }
 
 function currencyOf(object: Reply): string {

@@ -2,6 +2,7 @@ declare module '../database/schema.ts' {
   interface Schema {
     payments: PaymentTable
     payment_returns: PaymentReturnTable
+    payment_methods: PaymentMethodTable
   }
 }
 
@@ -32,6 +33,27 @@ export interface PaymentTable {
   /** When the provider was last asked about it, and when it is next; null: never. */
   looked_at: number | null
   look_at: number | null
+  /** The saved method that is charged; null if the customer pays on the provider's page. */
+  method_id: string | null
+  /** 1 if the method is saved once it has paid. */
+  saves_method: 0 | 1
+}
+
+/** A card, wallet or account at a provider that the customer may charge without its page. No number is known here. */
+export interface PaymentMethodTable {
+  method_id: string
+  account_id: string
+  provider: string
+  provider_id: string
+  /** The provider's id of its owner; null if it needs none. */
+  customer_id: string | null
+  brand: string
+  last_four: string | null
+  /** The last month in which it can be charged, such as 2029-04. */
+  expires: string | null
+  created_at: number
+  /** The time of its deletion by the customer; the provider has yet to be asked to forget it. */
+  removed_at: number | null
 }
 
 /** Money of a payment that goes back: a refund, or a dispute of the customer's bank. */

@@ -2,8 +2,8 @@ import { isoTime, isoTimeOrNull } from '../http/contract/fields.ts'
 import { formatMoney } from '../money.ts'
 import type { ProviderName } from './provider.ts'
 import { providerNames } from './provider.ts'
-import type { OperatedPayment, Payment } from './schema.ts'
-import type { PaymentReturnTable, PaymentTable } from './tables.ts'
+import type { OperatedPayment, Payment, PaymentMethod } from './schema.ts'
+import type { PaymentMethodTable, PaymentReturnTable, PaymentTable } from './tables.ts'
 
 export function paymentView(row: PaymentTable): Payment {
   return {
@@ -15,6 +15,15 @@ export function paymentView(row: PaymentTable): Payment {
     url: row.status === 'pending' ? row.url : null,
     created_at: isoTime(row.created_at),
     booked_at: isoTimeOrNull(row.booked_at),
+  }
+}
+
+export function paymentMethodView(row: PaymentMethodTable): PaymentMethod {
+  const { method_id, brand, last_four, expires } = row
+  return {
+    ...{ method_id, brand, last_four, expires },
+    provider: nameOf(row.provider),
+    created_at: isoTime(row.created_at),
   }
 }
 

@@ -4,6 +4,7 @@ import { Loop } from '../loop.ts'
 import { messageOf } from '../message-of.ts'
 import { NoAnswer } from '../outgoing.ts'
 import type { Peers } from '../processes/peers.ts'
+import { forgetMethods } from './methods.ts'
 import { KEY_LIVES_MS, openPayment, type Paying, providerOf, returnsOf } from './payments.ts'
 import { type PaymentProvider, Refused } from './provider.ts'
 import { nextLook, settle } from './settling.ts'
@@ -83,7 +84,7 @@ export class PaymentWorker {
 
   /** Looks at payments that are due. @returns how many there were, at most AT_ONCE */
   async look(): Promise<number> {
-    const { db, clock, log } = this.#options
+    const { db, clock, log, providers } = this.#options
     const due = await db
       .selectFrom('payments')
       .selectAll()
@@ -100,6 +101,13 @@ export class PaymentWorker {
         { reason, payments: failures.length },
         'the provider of payments could not be asked; trying again',
       )
+    await forgetMethods(db, providers).catch((error: unknown) => {
+      if (!(error instanceof NoAnswer)) throw error
+      log.warn(
+        { reason: error.message },
+        'a deleted payment method is still known to its provider; trying again',
+      )
+    })
     return due.length
   }
 
@@ -132,18 +140,23 @@ export class PaymentWorker {
     return news
   }
 
-  /** Opens a payment whose request died. Nobody has its page, so one that is too old to be repeated is not paid. */
+  /**
+   * Opens a payment whose request died. Nobody has the page of one that is too old to be repeated, so it is not paid;
+   * whether a saved method was charged, only the operator can find out.
+   */
   async #open(payment: PaymentTable): Promise<string | null> {
     const { db, clock } = this.#options
     if (clock.now() - payment.created_at < KEY_LIVES_MS)
       return (await openPayment(this.#options, payment)).problem
+    const problem = 'The provider did not answer for a day. Look there whether the saved method was charged.'
+    const isCharge = payment.method_id !== null
     await db
       .updateTable('payments')
-      .set({ status: 'canceled', look_at: null })
+      .set(isCharge ? { status: 'held', problem, look_at: null } : { status: 'canceled', look_at: null })
       .where('payment_id', '=', payment.payment_id)
       .where('provider_id', 'is', null)
       .execute()
-    return null
+    return isCharge ? problem : null
   }
 
   /** Sends a refund that the operator requested. A repeat finds the first one, as long as the provider keeps its key. */

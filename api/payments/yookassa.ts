@@ -2,7 +2,14 @@ import type { Clock } from '../clock.ts'
 import type { Receipt } from '../config.ts'
 import { formatMoney } from '../money.ts'
 import { NoAnswer } from '../outgoing.ts'
-import type { Found, Order, PaymentProvider, Return } from './provider.ts'
+import {
+  type Found,
+  type FoundMethod,
+  monthOf,
+  type Order,
+  type PaymentProvider,
+  type Return,
+} from './provider.ts'
 import { ask, type Reply } from './requests.ts'
 
 const CURRENCY = 'RUB'
@@ -27,13 +34,15 @@ export class YooKassa implements PaymentProvider {
     this.#receipt = receipt
   }
 
-  async open({ paymentId, accountId, amount, returnUrl, email, seller }: Order) {
+  async open({ paymentId, accountId, amount, returnUrl, email, seller, method, savesMethod }: Order) {
     const reply = await this.#ask('payments', {
       key: paymentId,
       body: {
         amount: rubles(amount),
         capture: true,
-        confirmation: { type: 'redirect', return_url: returnUrl },
+        ...(method
+          ? { payment_method_id: method.providerId }
+          : { confirmation: { type: 'redirect', return_url: returnUrl }, save_payment_method: savesMethod }),
         description: `${ITEM}: ${seller}, ${accountId}`.slice(0, 128),
         metadata: { payment_id: paymentId },
         ...this.#receiptOf(email, amount),
@@ -46,8 +55,11 @@ export class YooKassa implements PaymentProvider {
     const payment = await this.#ask(`payments/${encodeURIComponent(providerId)}`)
     const status = ENDS[payment.at('status').text] ?? 'pending'
     const returns = status === 'succeeded' ? await this.#refundsOf(providerId) : []
-    return { status, ...amountOf(payment), chargeId: null, returns }
+    return { status, ...amountOf(payment), chargeId: null, returns, method: methodOf(payment) }
   }
+
+  /** YooKassa has no call for it: a method that nobody charges has no effect. */
+  async forget(): Promise<void> {}
 
   async refund({ refundId, payment, amount, reason, email }: Parameters<PaymentProvider['refund']>[0]) {
     const reply = await this.#ask('refunds', {
@@ -108,6 +120,19 @@ export class YooKassa implements PaymentProvider {
 
 function rubles(amount: number) {
   return { value: formatMoney(amount), currency: CURRENCY }
+}
+
+/** The method that a payment has saved, which may be a wallet without a card. */
+function methodOf(payment: Reply): FoundMethod | null {
+  const method = payment.at('payment_method')
+  if (!method.at('saved').isTrue) return null
+  const card = method.at('card')
+  return {
+    ...{ providerId: method.at('id').text, customerId: null },
+    brand: card.at('card_type').textOrNull ?? method.at('type').text,
+    lastFour: card.at('last4').textOrNull,
+    expires: monthOf(card.at('expiry_year').textOrNull, card.at('expiry_month').textOrNull),
+  }
 }
 
 function amountOf(object: Reply) {

@@ -35,6 +35,32 @@ test('a customer tops up at the provider, comes back, and the page waits until t
   expect((await t.call('GET', '/account/balance')).body.balance).toBe('750.50')
 }, 60_000)
 
+test('a customer saves a card, pays with it without the provider’s page, and deletes it', async () => {
+  const played = await playedProviders()
+  const t = await serveConsole({ ...played.urls, balance: '0' })
+  await t.call('POST', '/account/payments', { amount_rub: '500', save_method: true })
+  played.last.status = 'succeeded'
+  const looking = setInterval(() => void t.app.payments.look().catch(() => {}), 200)
+  onTestFinished(() => clearInterval(looking))
+  await expect
+    .poll(async () => (await t.call('GET', '/account/payment_methods')).body.total, { timeout: 20_000 })
+    .toBe(1)
+  const page = await t.open(browser, {}, t.site)
+  await page.getByRole('link', { name: 'Billing' }).click()
+  await page.getByLabel('Amount in rubles').fill('300')
+  await page.getByLabel('Pay with').selectOption('MasterCard 4477')
+  await page.getByRole('button', { name: 'Pay', exact: true }).click()
+  await page.getByText('The amount has been added to your balance').waitFor()
+  await page.getByRole('navigation').getByRole('link', { name: 'Billing' }).click()
+  await page.getByRole('button', { name: 'Actions for MasterCard 4477' }).click()
+  await page.getByRole('menuitem', { name: 'Delete' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('textbox').fill('MasterCard 4477')
+  await dialog.getByRole('button', { name: 'Delete' }).click()
+  await page.getByText('Saved payment methods').waitFor({ state: 'detached' })
+  expect((await t.call('GET', '/account/balance')).body.balance).toBe('800.00')
+}, 60_000)
+
 test('an operator sees why a payment was not booked, and refunds it, by clicking', async () => {
   const played = await playedProviders()
   const t = await serveConsole({ ...played.urls, balance: '0' })

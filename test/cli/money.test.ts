@@ -102,3 +102,24 @@ test('invoices and statements are listed, and downloaded as PDF and CSV', async 
   const missing = await t.run(`account document ${id} --pdf ${folder}/missing/statement.pdf`)
   expect(missing).toMatchObject({ code: 1, err: expect.stringContaining('Name another file.') })
 })
+
+test('a card that a payment has saved is charged by its last four digits, and deleted', async () => {
+  const played = await playedProviders()
+  const t = await loggedIn(played.urls)
+  await t.run('account top-up 500 --save-method -o json')
+  played.last.status = 'succeeded'
+  t.clock.advance(20_000)
+  await t.app.payments.look()
+  expect((await t.run('payment-method list')).out).toMatch(/yookassa +MasterCard +4477 +2029-04/)
+  const charged = await t.run('account top-up 300 --method 4477 -o json')
+  expect(charged).toMatchObject({ code: 0, err: '' })
+  expect(played.last).toMatchObject({ kopecks: 30_000, status: 'succeeded' })
+  await expectSession(t, 'payment-method', [
+    'payment-method list',
+    'payment-method list -o json',
+    'payment-method list --sort color',
+    'payment-method delete 4478',
+    'payment-method delete 4477 -o json',
+    'payment-method list -o json',
+  ])
+})

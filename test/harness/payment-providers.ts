@@ -28,11 +28,15 @@ export interface PlayedPayment {
   sent: Record<string, unknown>
 }
 
+const YOOKASSA_CARD = { card_type: 'MasterCard', last4: '4477', expiry_year: '2029', expiry_month: '04' }
+const STRIPE_CARD = { brand: 'visa', last4: '4242', exp_year: 2030, exp_month: 7 }
 const KEYS = { yookassa: `Basic ${btoa('shop:key')}`, stripe: 'Bearer sk_test' }
 
 /** YooKassa and Stripe as their documentation describes them, on one local server. */
 export class PlayedProviders {
   readonly payments = new Map<string, PlayedPayment>()
+  /** Saved cards by id; each is charged at once, or refused as it says. */
+  readonly cards = new Map<string, { answer: 'paid' | 'declined' | 'needs its owner' }>()
   readonly #byKey = new Map<string, object>()
   readonly #server = createServer((request, response) => {
     this.#answer(request, response).catch((error: unknown) => response.destroy(Error(String(error))))
@@ -130,8 +134,23 @@ export class PlayedProviders {
     if (call === 'POST payments') {
       const { amount, confirmation } = fields
       const kopecks = Number(amount.value.replace('.', ''))
+      if (fields.payment_method_id)
+        return this.#yookassa(this.#charge({ ...opened, kopecks, returnUrl: '' }, fields.payment_method_id))
       return this.#yookassa(this.#open({ ...opened, kopecks, returnUrl: confirmation.return_url }))
     }
+    if (call === 'POST payment_intents') {
+      if (fields.off_session !== 'true' || fields.confirm !== 'true' || !fields.customer)
+        throw new Error('not a charge of a saved card')
+      const kopecks = Number(fields.amount)
+      return this.#intent(this.#charge({ ...opened, kopecks, returnUrl: '' }, fields.payment_method))
+    }
+    const [, forgotten] = /^POST payment_methods\/(.+)\/detach$/.exec(call) ?? []
+    if (forgotten) {
+      if (!this.cards.delete(forgotten)) throw new Error('no such card')
+      return { id: forgotten }
+    }
+    const [, intent] = /^GET payment_intents\/(.+)$/.exec(call) ?? []
+    if (intent) return this.#intent(this.#find(intent))
     if (call === 'POST checkout/sessions') {
       const kopecks = Number(fields['line_items[0][price_data][unit_amount]'])
       return this.#stripe(this.#open({ ...opened, kopecks, returnUrl: fields.success_url }))
@@ -152,10 +171,32 @@ export class PlayedProviders {
   }
 
   #open(given: Pick<PlayedPayment, 'provider' | 'kopecks' | 'returnUrl' | 'sent'>): PlayedPayment {
-    const ids = { id: `pay-${randomUUID()}`, intent: `pi-${randomUUID()}` }
+    const ids = { id: `pay-${randomUUID()}`, intent: `pi_${randomUUID()}` }
     const payment: PlayedPayment = { ...ids, ...given, currency: 'RUB', status: 'pending', backs: [] }
     this.payments.set(payment.id, payment)
     return payment
+  }
+
+  /** YooKassa answers a refused charge with a canceled payment, and Stripe with an error. */
+  #charge(
+    given: Pick<PlayedPayment, 'provider' | 'kopecks' | 'returnUrl' | 'sent'>,
+    card: string,
+  ): PlayedPayment {
+    const known = this.cards.get(card)
+    if (!known) throw new Error(`no saved card ${card}`)
+    if (known.answer !== 'paid' && given.provider === 'stripe') throw new Error(`card_error: ${known.answer}`)
+    const payment = this.#open(given)
+    payment.status = known.answer === 'paid' ? 'succeeded' : 'canceled'
+    return payment
+  }
+
+  /** The card that a payment saves, if it was begun so. */
+  #savedBy({ id, sent, status }: PlayedPayment): string | null {
+    const isAsked = sent.save_payment_method === true || sent['payment_intent_data[setup_future_usage]']
+    if (!isAsked || status !== 'succeeded') return null
+    const card = `card-${id}`
+    if (!this.cards.has(card)) this.cards.set(card, { answer: 'paid' })
+    return card
   }
 
   #find(id: string): PlayedPayment {
@@ -173,19 +214,38 @@ export class PlayedProviders {
 
   #yookassa(payment: PlayedPayment): object {
     const url = `${this.origin}/pay/${payment.id}`
+    const card = this.#savedBy(payment)
     return {
       id: payment.id,
       status: payment.status,
       amount: rubles(payment),
-      confirmation: { type: 'redirect', confirmation_url: url },
+      ...(payment.returnUrl ? { confirmation: { type: 'redirect', confirmation_url: url } } : {}),
+      ...(card ? { payment_method: { type: 'bank_card', id: card, saved: true, card: YOOKASSA_CARD } } : {}),
     }
   }
 
-  #stripe({ id, intent, kopecks, currency, status }: PlayedPayment): object {
+  #intent({ intent, kopecks, currency, status }: PlayedPayment): object {
+    const sums = { amount: kopecks, amount_received: status === 'succeeded' ? kopecks : 0 }
+    return { id: intent, status, ...sums, currency: currency.toLowerCase() }
+  }
+
+  #stripe(payment: PlayedPayment): object {
+    const { id, intent, kopecks, currency, status } = payment
+    const card = this.#savedBy(payment)
+    const saved = card
+      ? { setup_future_usage: 'off_session', payment_method: { type: 'card', id: card, card: STRIPE_CARD } }
+      : {}
     const money = { amount_total: kopecks, currency: currency.toLowerCase() }
-    const paid = { id: intent, status: 'succeeded', amount_received: kopecks, currency: money.currency }
+    const paid = {
+      id: intent,
+      status: 'succeeded',
+      amount_received: kopecks,
+      currency: money.currency,
+      ...saved,
+    }
     return {
       id,
+      customer: card ? `cus_${id}` : null,
       ...money,
       url: status === 'pending' ? `${this.origin}/pay/${id}` : null,
       status: { pending: 'open', succeeded: 'complete', canceled: 'expired' }[status],

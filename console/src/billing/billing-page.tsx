@@ -11,6 +11,7 @@ import { Pager, Table } from '../ui/table.tsx'
 import { Documents } from './documents.tsx'
 import { Figures, useMoneyFigures } from './figures.tsx'
 import { Item } from './item.tsx'
+import { Methods } from './methods.tsx'
 import { Payments } from './payments.tsx'
 import { balanceQuery, PAGE, providersQuery, transactionsQuery } from './queries.ts'
 import { useBillingText } from './text.ts'
@@ -26,6 +27,7 @@ const examples: readonly Example[] = [
     berth: 'berth account top-up 500',
     sdk: 'payments.create',
   },
+  { route: 'GET /account/payment_methods', berth: 'berth payment-method list', sdk: 'payments.methods' },
   { route: 'GET /account/payments', berth: 'berth account payments', sdk: 'payments.list' },
   { route: 'GET /account/documents', berth: 'berth account documents', sdk: 'documents.list' },
   { route: 'GET /account/transactions', berth: 'berth transaction list', sdk: 'transactions.list' },
@@ -37,6 +39,7 @@ export function BillingPage() {
   return (
     <Page title={t.title} examples={examples}>
       <Loaded query={query}>{(balance) => <Money balance={balance} />}</Loaded>
+      <Methods />
       <Payments />
       <Documents />
       <UsageCard />

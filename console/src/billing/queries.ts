@@ -30,6 +30,12 @@ export const providersQuery = queryOptions({
   staleTime: 60_000,
 })
 
+export const methodsQuery = queryOptions({
+  queryKey: ['balance', 'methods'],
+  // An account has at most ten.
+  queryFn: ({ signal }) => berth.payments.methods({ limit: PAGE }, { signal }),
+})
+
 export const paymentsQuery = (offset: number) =>
   queryOptions({
     queryKey: ['balance', 'payments', offset],

@@ -1,13 +1,15 @@
 import type { Payment, PaymentProvider } from '@berth/sdk'
-import { useMutation } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { berth, queryClient } from '../client.ts'
-import { SelectField, TextField } from '../ui/field.tsx'
+import { Check, SelectField, TextField } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import { Guarded } from '../ui/guarded.tsx'
 import { Card } from '../ui/page.tsx'
 import { useFieldError } from '../ui/problems.ts'
+import { methodName } from './methods.tsx'
+import { methodsQuery } from './queries.ts'
 import { useBillingText } from './text.ts'
 
 /** Begins a payment, and leads to the provider's page. */
@@ -22,12 +24,18 @@ export function TopUp({
   const navigate = useNavigate()
   const [amount, setAmount] = useState(suggested)
   const [chosen, setChosen] = useState('')
+  const methods = useQuery(methodsQuery).data?.items ?? []
+  const [picked, setPicked] = useState('')
+  const method = methods.find(({ method_id }) => method_id === picked)
+  const [isSaved, setSaved] = useState(false)
   const provider = (providers.find((one) => one.provider === chosen) ?? providers[0])?.provider
   const begin = useMutation({
     mutationFn: () =>
       berth.payments.create({
         amount_rub: amount.trim().replace(',', '.'),
-        ...(provider ? { provider } : {}),
+        ...(method
+          ? { method_id: method.method_id }
+          : { save_method: isSaved, ...(provider ? { provider } : {}) }),
       }),
     onSuccess: async ({ payment_id, url }: Payment) => {
       await queryClient.invalidateQueries({ queryKey: ['balance', 'payments'] })
@@ -41,7 +49,7 @@ export function TopUp({
     <Card title={t.topUp}>
       <Guarded scope="account:write">
         <Form
-          submit={t.toPayment}
+          submit={method ? t.charge : t.toPayment}
           mutation={begin}
           isReady={amount.trim() !== ''}
           onSubmit={() => begin.mutate()}
@@ -53,7 +61,18 @@ export function TopUp({
             error={fieldError('amount_rub')}
             onChange={(event) => setAmount(event.target.value)}
           />
-          {providers.length > 1 && provider ? (
+          {methods.length > 0 ? (
+            <SelectField
+              label={t.method}
+              value={picked}
+              options={[
+                { value: '', title: t.otherMethod },
+                ...methods.map((one) => ({ value: one.method_id, title: methodName(one) })),
+              ]}
+              onChange={setPicked}
+            />
+          ) : null}
+          {providers.length > 1 && provider && !method ? (
             <SelectField
               label={t.provider}
               value={provider}
@@ -61,6 +80,11 @@ export function TopUp({
               onChange={setChosen}
             />
           ) : null}
+          {method ? null : (
+            <Check checked={isSaved} onChange={(event) => setSaved(event.target.checked)}>
+              {t.saveMethod}
+            </Check>
+          )}
         </Form>
       </Guarded>
     </Card>

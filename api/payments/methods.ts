@@ -1,0 +1,136 @@
+import { v7 as uuid } from 'uuid'
+import { lockAccount } from '../accounts/accounts.ts'
+import type { Clock } from '../clock.ts'
+import type { Database, Queries } from '../database/database.ts'
+import { countOf, type Page, pageOf } from '../database/page.ts'
+import { audit } from '../events/outbox.ts'
+import { ApiError, found } from '../http/contract/problem.ts'
+import type { FoundMethod, PaymentProvider } from './provider.ts'
+import { Refused } from './provider.ts'
+import { MOST_METHODS, paymentProblems } from './schema.ts'
+import type { PaymentMethodTable, PaymentTable } from './tables.ts'
+
+const FORGET_AT_ONCE = 16
+
+export function listMethods(db: Queries, accountId: string, page: Page) {
+  return pageOf(ofAccount(db, accountId).selectAll().orderBy('method_id', 'desc'), page)
+}
+
+/** @throws ApiError payment_method_not_found */
+export async function findMethod(
+  db: Queries,
+  accountId: string,
+  methodId: string,
+): Promise<PaymentMethodTable> {
+  const row = await ofAccount(db, accountId).selectAll().where('method_id', '=', methodId).executeTakeFirst()
+  return found(row, paymentProblems.payment_method_not_found)
+}
+
+function ofAccount(db: Queries, accountId: string) {
+  return db.selectFrom('payment_methods').where('account_id', '=', accountId).where('removed_at', 'is', null)
+}
+
+/** The method that a payment charges, even if it was deleted since: a repeat must be the same request. */
+export async function chargedMethod(db: Queries, { method_id, account_id }: PaymentTable) {
+  if (method_id === null) return null
+  const row = await db
+    .selectFrom('payment_methods')
+    .selectAll()
+    .where('account_id', '=', account_id)
+    .where('method_id', '=', method_id)
+    .executeTakeFirst()
+  if (!row) throw new Refused('The saved method was deleted.')
+  return { providerId: row.provider_id, customerId: row.customer_id }
+}
+
+/**
+ * Refuses to save one more method than an account may have. The account is locked.
+ * @throws ApiError too_many_payment_methods
+ */
+export async function requireRoomForMethod(tx: Queries, accountId: string): Promise<void> {
+  const saved = await countOf(ofAccount(tx, accountId))
+  const coming = await countOf(
+    tx
+      .selectFrom('payments')
+      .where('account_id', '=', accountId)
+      .where('saves_method', '=', 1)
+      .where('status', 'in', ['pending', 'held']),
+  )
+  if (saved + coming >= MOST_METHODS)
+    throw new ApiError(
+      paymentProblems.too_many_payment_methods,
+      `The account has ${saved} saved payment methods, and ${coming} payments are about to save one; ${MOST_METHODS} may be saved. Delete one of them.`,
+    )
+}
+
+/** Keeps the method of a payment that was booked, once. */
+export async function saveMethod(
+  tx: Queries,
+  clock: Clock,
+  { account_id, provider }: PaymentTable,
+  { providerId, customerId, brand, lastFour, expires }: FoundMethod,
+): Promise<void> {
+  await tx
+    .insertInto('payment_methods')
+    .values({
+      ...{ method_id: uuid(), account_id, provider, provider_id: providerId, customer_id: customerId },
+      ...{ brand, last_four: lastFour, expires, created_at: clock.now(), removed_at: null },
+    })
+    .onConflict((conflict) => conflict.columns(['provider', 'provider_id']).doNothing())
+    .execute()
+}
+
+/** Deletes a method for the customer; the worker has the provider forget it. */
+export function deleteMethod(
+  db: Database,
+  clock: Clock,
+  { account_id, method_id }: PaymentMethodTable,
+): Promise<void> {
+  return db.transaction().execute(async (tx) => {
+    await lockAccount(tx, account_id)
+    const now = clock.now()
+    const { numUpdatedRows } = await tx
+      .updateTable('payment_methods')
+      .set({ removed_at: now })
+      .where('method_id', '=', method_id)
+      .where('removed_at', 'is', null)
+      .executeTakeFirst()
+    const entry = { objectType: 'payment_method', objectId: method_id, at: now }
+    if (numUpdatedRows > 0n) await audit(tx, [account_id], entry)
+  })
+}
+
+/**
+ * Has the providers forget deleted methods, and deletes their rows. One that a payment has yet to charge waits for it.
+ * @throws NoAnswer if a provider does not answer
+ */
+export async function forgetMethods(db: Database, providers: readonly PaymentProvider[]): Promise<void> {
+  const removed = await db
+    .selectFrom('payment_methods')
+    .selectAll()
+    .where('removed_at', 'is not', null)
+    .where(
+      'provider',
+      'in',
+      providers.map(({ name }) => name),
+    )
+    .where('method_id', 'not in', (eb) =>
+      eb
+        .selectFrom('payments')
+        .select((of) => of.fn.coalesce('method_id', of.val('')).as('method_id'))
+        .where('method_id', 'is not', null)
+        .where('status', '=', 'pending')
+        .where('provider_id', 'is', null),
+    )
+    .orderBy('removed_at')
+    .limit(FORGET_AT_ONCE)
+    .execute()
+  for (const { method_id, provider: name, provider_id, customer_id } of removed) {
+    const provider = providers.find((each) => each.name === name)
+    await provider?.forget({ providerId: provider_id, customerId: customer_id }).catch((error: unknown) => {
+      // The provider has forgotten it already.
+      if (!(error instanceof Refused)) throw error
+    })
+    await db.deleteFrom('payment_methods').where('method_id', '=', method_id).execute()
+  }
+}
