@@ -14,6 +14,7 @@ import { completionCommand } from './completion.ts'
 import { eventCommand } from './event.ts'
 import { firewallCommand, firewallKind } from './firewall.ts'
 import { imageCommand } from './image.ts'
+import { isoCommand } from './iso.ts'
 import { contextCommand, loginCommand, logoutCommand } from './login.ts'
 import { invitationCommand, invitationKind, memberCommand, memberKind } from './member.ts'
 import { networkCommand, networkKind } from './network.ts'
@@ -23,6 +24,7 @@ import { zoneKind } from './place.ts'
 import { projectCommand, projectKind } from './project.ts'
 import { quoteCommand } from './quote.ts'
 import { imageKind } from './server/image-kind.ts'
+import { isoKind } from './server/iso-kind.ts'
 import { serverKind } from './server/kind.ts'
 import { serverCommand } from './server/server.ts'
 import { backupKind, snapshotKind } from './server/snapshot-kind.ts'
@@ -50,6 +52,7 @@ export const commands = [
   firewallCommand,
   snapshotCommand,
   imageCommand,
+  isoCommand,
   backupCommand,
   volumeCommand,
   operationCommand,
@@ -79,6 +82,7 @@ export const kinds = [
   firewallKind,
   snapshotKind,
   imageKind,
+  isoKind,
   backupKind,
   volumeKind,
   zoneKind,

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { createReadStream, openAsBlob } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import path from 'node:path'
-import type { Image } from '@berth/sdk'
+import type { Berth, Image } from '@berth/sdk'
 import type { Command } from 'commander'
 import { allOf } from './all.ts'
 import { exitCodes, Refusal } from './errors.ts'
@@ -40,17 +40,45 @@ export async function uploadImage(
   file: string,
   options: FileOptions & { name?: string },
 ): Promise<Image> {
-  const { berth, terminal } = session
+  const { images } = session.berth
+  const system = await systemOf(session, options)
+  return uploadFile(session, file, options.name, {
+    all: () => images.listAll(),
+    create: (facts) => images.create({ ...facts, ...system }),
+    id: ({ image_id }) => image_id,
+    upload: images.upload,
+    import: images.import,
+  })
+}
+
+/** The object that a file becomes. */
+type FromFile = Pick<Image, 'status' | 'name' | 'content_bytes' | 'uploaded_bytes'>
+
+/** The calls for images, or for ISOs. */
+interface FileCalls<Made extends FromFile> {
+  all: () => AsyncIterable<Made>
+  create: (facts: { name: string; upload: true; content_bytes: number }) => Promise<Made>
+  id: (made: Made) => string
+  upload: Berth['images']['upload']
+  import: (id: string, body: { sha256: string }) => Promise<Made>
+}
+
+/**
+ * Uploads a file as uploadImage does.
+ * @param given the name of what it becomes (default: that of the file)
+ */
+export async function uploadFile<Made extends FromFile>(
+  session: Session,
+  file: string,
+  given: string | undefined,
+  calls: FileCalls<Made>,
+): Promise<Made> {
+  const { terminal } = session
   const facts = await stat(file).catch(() => null)
   if (!facts?.isFile()) throw new Refusal(`No such file: ${file}.`, 'Check its path.', exitCodes.notFound)
-  const name = options.name ?? path.basename(file)
-  const begun = await unfinished(session, name, facts.size)
-  const image =
-    begun ??
-    (await berth.images.create({
-      ...{ name, upload: true, content_bytes: facts.size },
-      ...(await systemOf(session, options)),
-    }))
+  const name = given ?? path.basename(file)
+  const begun = await unfinished(calls, name, facts.size)
+  const made = begun ?? (await calls.create({ name, upload: true, content_bytes: facts.size }))
   if (begun) session.note(`Continuing at ${bytes(begun.uploaded_bytes)} of ${bytes(facts.size)}.`)
   const interrupted = new AbortController()
   const interrupt = () => interrupted.abort()
@@ -65,11 +93,8 @@ export async function uploadImage(
   try {
     const hash = hashOf(file)
     hash.catch(() => {})
-    await berth.images.upload(image.image_id, await openAsBlob(file), {
-      signal: interrupted.signal,
-      onProgress,
-    })
-    return await berth.images.import(image.image_id, { sha256: await hash })
+    await calls.upload(calls.id(made), await openAsBlob(file), { signal: interrupted.signal, onProgress })
+    return await calls.import(calls.id(made), { sha256: await hash })
   } catch (error) {
     if (!interrupted.signal.aborted) throw error
     throw new Refusal('The upload was stopped.', 'Repeat the command to continue it.', exitCodes.interrupted)
@@ -79,12 +104,14 @@ export async function uploadImage(
   }
 }
 
-/** The image whose upload an earlier command began. */
-async function unfinished({ berth }: Session, name: string, size: number): Promise<Image | undefined> {
-  const all = await allOf(berth.images.listAll())
-  return all.find(
-    (image) => image.status === 'uploading' && image.name === name && image.content_bytes === size,
-  )
+/** The object whose upload an earlier command began. */
+async function unfinished<Made extends FromFile>(
+  { all }: FileCalls<Made>,
+  name: string,
+  size: number,
+): Promise<Made | undefined> {
+  const made = await allOf(all())
+  return made.find((one) => one.status === 'uploading' && one.name === name && one.content_bytes === size)
 }
 
 async function hashOf(file: string): Promise<string> {

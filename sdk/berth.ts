@@ -7,6 +7,7 @@ import { documents } from './documents.ts'
 import { events } from './events.ts'
 import { firewalls } from './firewalls.ts'
 import { images } from './images.ts'
+import { isos } from './isos.ts'
 import { invitations, members } from './members.ts'
 import { networks } from './networks.ts'
 import { operations } from './operations.ts'
@@ -70,6 +71,7 @@ export class Berth {
   readonly volumes: ReturnType<typeof volumes>
   readonly firewalls: ReturnType<typeof firewalls>
   readonly images: ReturnType<typeof images>
+  readonly isos: ReturnType<typeof isos>
   readonly snapshots: ReturnType<typeof snapshots>
   readonly backups: ReturnType<typeof backups>
   readonly operations: ReturnType<typeof operations>
@@ -111,6 +113,7 @@ export class Berth {
     this.volumes = volumes(call)
     this.firewalls = firewalls(call)
     this.images = images(settings, call)
+    this.isos = isos(settings, call)
     this.snapshots = snapshots(call)
     this.backups = backups(call)
     this.operations = operations(call)

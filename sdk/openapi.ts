@@ -174,7 +174,14 @@ export interface Account {
       /** How much the account has */
       used: number
     }
-    /** Size in GB of all files that are being uploaded or imported as images */
+    /** ISO images of your own */
+    isos: {
+      /** The most that the account may have */
+      limit: number
+      /** How much the account has */
+      used: number
+    }
+    /** Size in GB of all files that are being uploaded or imported as images or ISOs */
     image_files_gb: {
       /** The most that the account may have */
       limit: number
@@ -484,7 +491,7 @@ export interface Delivery {
   /** Id of the event */
   event_id: string
   /** Type of the event */
-  event_type: 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted' | 'backup.created' | 'backup.verified' | 'backup.failed' | 'backup.boot_failed' | 'backup.deleted'
+  event_type: 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted' | 'iso.created' | 'iso.updated' | 'iso.deleted' | 'backup.created' | 'backup.verified' | 'backup.failed' | 'backup.boot_failed' | 'backup.deleted'
   /** `pending`: queued, or waiting for the next attempt */
   status: 'pending' | 'succeeded' | 'failed'
   /** Attempts to the current address; if there are many, the first and the last ten */
@@ -655,8 +662,8 @@ export interface DocumentEntry {
 
 export interface DocumentItem {
   /** Type of the item that was charged for: a server, a public address, a snapshot or an image. More types will be added; show an unknown type by its name. */
-  item_type: 'server' | 'address' | 'snapshot' | 'volume' | 'image' | 'backup'
-  /** Id of the item: a `server_id`, an `address_id`, a `snapshot_id` or an `image_id`, by `item_type`. The item may be deleted by now. */
+  item_type: 'server' | 'address' | 'snapshot' | 'volume' | 'image' | 'backup' | 'iso'
+  /** Id of the item: a `server_id`, an `address_id`, a `snapshot_id`, an `image_id` or an `iso_id`, by `item_type`. The item may be deleted by now. */
   item_id: string
   /** Name of the item when the document was issued */
   name: string
@@ -686,7 +693,7 @@ export interface DocumentMoreEntries {
 
 export interface DocumentMoreItems {
   /** Type of the item that was charged for: a server, a public address, a snapshot or an image. More types will be added; show an unknown type by its name. */
-  item_type: 'server' | 'address' | 'snapshot' | 'volume' | 'image' | 'backup'
+  item_type: 'server' | 'address' | 'snapshot' | 'volume' | 'image' | 'backup' | 'iso'
   /** Number of items */
   items: number
   /** Hours that were billed, to four decimals */
@@ -737,7 +744,7 @@ export interface Event {
   /** Id of the event */
   event_id: string
   /** Type of the event */
-  type: 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted' | 'backup.created' | 'backup.verified' | 'backup.failed' | 'backup.boot_failed' | 'backup.deleted'
+  type: 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted' | 'iso.created' | 'iso.updated' | 'iso.deleted' | 'backup.created' | 'backup.verified' | 'backup.failed' | 'backup.boot_failed' | 'backup.deleted'
   /** When it was created (RFC 3339, UTC) */
   created_at: string
   /** The object as the API showed it at that moment; for server.status_changed also old_status and new_status */
@@ -1002,6 +1009,60 @@ export interface InvitationList {
   total: number
 }
 
+export interface Iso {
+  /** Id of the ISO */
+  iso_id: string
+  /** A name of your choice, 1 to 100 characters, at least one of them visible and none of them a control, zero-width or direction character; need not be unique */
+  name: string
+  /** `uploading`: its content is expected; `importing`: it is fetched or checked; `available`: it can be put into drives; `error`: it can not be used, and costs nothing */
+  status: 'uploading' | 'importing' | 'available' | 'error'
+  /** Why it is in `error` and what to do, for people; null otherwise */
+  status_reason: string | null
+  /** The operation that fetches or checks it; null before and after that */
+  operation_id: string | null
+  /** Size in GB, rounded up, which is billed; null until it is available */
+  size_gb: number | null
+  /** Size of the file in bytes; null until it is known */
+  content_bytes: number | null
+  /** Bytes of an uploaded file that have arrived; an upload continues here */
+  uploaded_bytes: number
+  /** Name of a zone, as `GET /zones` lists them */
+  zone_slug: string
+  /** Price per month of 730 hours, in rubles with two decimals */
+  price_month_rub: string
+  /** When it was created (RFC 3339, UTC) */
+  created_at: string
+  /** When it was last changed, by a request or by the service */
+  updated_at: string
+}
+
+export interface IsoCreate {
+  /** A name of your choice, 1 to 100 characters, at least one of them visible and none of them a control, zero-width or direction character; need not be unique */
+  name: string
+  /** Zone whose servers can have it; it must have `isos` */
+  zone_slug: string
+  /** `true`: you upload its file afterwards */
+  upload?: boolean | undefined
+  /** Size in bytes of the file that you will upload; required with `upload` */
+  content_bytes?: number | undefined
+  /** Public address to fetch it from. The server there must send files in parts (HTTP range requests) */
+  url?: string | undefined
+  /** SHA-256 of the whole file in lower-case hex digits; if given, a file with another one is refused */
+  sha256?: string | undefined
+}
+
+export interface IsoList {
+  /** The items of this page */
+  items: Array<Iso>
+  /** Number of all matching items, not only those on this page */
+  total: number
+}
+
+export interface IsoUpdate {
+  /** A name of your choice, 1 to 100 characters, at least one of them visible and none of them a control, zero-width or direction character; need not be unique */
+  name?: string | undefined
+}
+
 export interface Issue {
   /** The part of the request */
   in: 'body' | 'query' | 'path' | 'header'
@@ -1052,7 +1113,9 @@ export interface LimitChange {
     snapshots?: number | null | undefined
     /** Images of your own; null for the default */
     images?: number | null | undefined
-    /** Size in GB of all files that are being uploaded or imported as images; null for the default */
+    /** ISO images of your own; null for the default */
+    isos?: number | null | undefined
+    /** Size in GB of all files that are being uploaded or imported as images or ISOs; null for the default */
     image_files_gb?: number | null | undefined
   }
   /** Reason, at most 200 characters; the customer sees it */
@@ -1240,7 +1303,7 @@ export interface NewWebhook {
   /** Address that events are posted to */
   url: string
   /** Events to send; "*" is all */
-  event_types: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted' | 'backup.created' | 'backup.verified' | 'backup.failed' | 'backup.boot_failed' | 'backup.deleted'>
+  event_types: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted' | 'iso.created' | 'iso.updated' | 'iso.deleted' | 'backup.created' | 'backup.verified' | 'backup.failed' | 'backup.boot_failed' | 'backup.deleted'>
   /** Whether events are sent */
   is_enabled: boolean
   /** Why the service disabled it: `failing` for a day, `gone` (the endpoint replied 410), or `unverified` (no challenge was answered within a day); null if it did not */
@@ -1268,7 +1331,7 @@ export interface NotSupportedProblem {
   /** Stable code for programs */
   code: 'not_supported'
   /** A feature of a zone: `public_ipv4` and `public_ipv6`, public addresses of servers; `published_ports`, ports of the host that lead to a server; `private_networks`, networks between servers; `firewalls`, rules for connections; `console`, a serial console; `snapshots`, copies of disks; `backups`, one of them every day; `images`, images of your own; `reset_password`, a new password for a running server; `rescue`, a rescue system beside the disk; `live_resize`, a disk that grows while the server runs; `screen`, the screen in a browser; `volumes`, disks that can be moved between servers */
-  feature: 'public_ipv4' | 'public_ipv6' | 'published_ports' | 'private_networks' | 'firewalls' | 'console' | 'snapshots' | 'backups' | 'images' | 'reset_password' | 'volumes' | 'rescue' | 'live_resize' | 'screen'
+  feature: 'public_ipv4' | 'public_ipv6' | 'published_ports' | 'private_networks' | 'firewalls' | 'console' | 'snapshots' | 'backups' | 'images' | 'reset_password' | 'volumes' | 'rescue' | 'live_resize' | 'screen' | 'isos'
 }
 
 export interface OffsiteState {
@@ -1390,13 +1453,13 @@ export interface OperatedOperation {
   /** Id of the operation; wait for it by this id */
   operation_id: string
   /** Type of the resource that the operation is on */
-  subject_type: 'server' | 'network' | 'image' | 'volume'
+  subject_type: 'server' | 'network' | 'image' | 'iso' | 'drive' | 'volume'
   /** Id of the resource that the operation is on */
   subject_id: string
   /** The server of the operation; null if it has none */
   server_id: string | null
   /** Type of the operation */
-  type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'restore' | 'rescue' | 'unrescue' | 'snapshot' | 'backup' | 'reset_password' | 'delete' | 'attach_network' | 'detach_network' | 'import' | 'attach_volume' | 'detach_volume' | 'resize_volume' | 'delete_volume'
+  type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'restore' | 'rescue' | 'unrescue' | 'snapshot' | 'backup' | 'reset_password' | 'delete' | 'attach_network' | 'detach_network' | 'import' | 'insert_iso' | 'eject_iso' | 'attach_volume' | 'detach_volume' | 'resize_volume' | 'delete_volume'
   /** Queued (`pending`), in progress (`running`) or finished: `succeeded`, `failed`, or `canceled` by a later request */
   status: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled'
   /** Estimated progress in percent; 100 once it has succeeded */
@@ -1513,6 +1576,8 @@ export interface OperatedServer {
   labels: Record<string, string>
   /** Whether `DELETE` and a rebuild are refused */
   delete_protection: boolean
+  /** The ISO in its drive, from which it boots before its disk; null: none */
+  iso_id: string | null
   /** Whether it boots the rescue system in place of its own disk, until `unrescue` */
   rescue: boolean
   /** Whether it is backed up every day, which is billed beside its price */
@@ -1537,7 +1602,7 @@ export interface OperatedServer {
     /** Id of the operation; wait for it by this id */
     operation_id: string
     /** Type of the operation */
-    type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'reset_password' | 'restore' | 'rescue' | 'unrescue' | 'snapshot' | 'backup' | 'delete'
+    type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'reset_password' | 'restore' | 'rescue' | 'unrescue' | 'snapshot' | 'backup' | 'delete' | 'insert_iso' | 'eject_iso'
     /** Queued (`pending`), in progress (`running`) or finished: `succeeded`, `failed`, or `canceled` by a later request */
     status: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled'
     /** Estimated progress in percent; 100 once it has succeeded */
@@ -1564,13 +1629,13 @@ export interface Operation {
   /** Id of the operation; wait for it by this id */
   operation_id: string
   /** Type of the resource that the operation is on */
-  subject_type: 'server' | 'network' | 'image' | 'volume'
+  subject_type: 'server' | 'network' | 'image' | 'iso' | 'drive' | 'volume'
   /** Id of the resource that the operation is on */
   subject_id: string
   /** The server of the operation; null if it has none */
   server_id: string | null
   /** Type of the operation */
-  type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'restore' | 'rescue' | 'unrescue' | 'snapshot' | 'backup' | 'reset_password' | 'delete' | 'attach_network' | 'detach_network' | 'import' | 'attach_volume' | 'detach_volume' | 'resize_volume' | 'delete_volume'
+  type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'restore' | 'rescue' | 'unrescue' | 'snapshot' | 'backup' | 'reset_password' | 'delete' | 'attach_network' | 'detach_network' | 'import' | 'insert_iso' | 'eject_iso' | 'attach_volume' | 'detach_volume' | 'resize_volume' | 'delete_volume'
   /** Queued (`pending`), in progress (`running`) or finished: `succeeded`, `failed`, or `canceled` by a later request */
   status: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled'
   /** Estimated progress in percent; 100 once it has succeeded */
@@ -1890,7 +1955,7 @@ export interface PlainProblem {
   /** Id of the request; quote it when you report a problem to the operator */
   request_id: string
   /** Stable code for programs */
-  code: 'access_denied' | 'account_exists' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'authorization_pending' | 'backend_unavailable' | 'backup_not_found' | 'backup_not_ready' | 'bad_request' | 'delete_protected' | 'document_not_found' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'image_in_use' | 'image_not_found' | 'image_not_uploading' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'payment_method_not_found' | 'payment_not_found' | 'payment_refused' | 'payments_off' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'refund_too_large' | 'rescue_conflict' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'snapshot_in_use' | 'snapshot_not_found' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'too_many_open_payments' | 'too_many_payment_methods' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'volume_detached' | 'volume_in_use' | 'volume_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password'
+  code: 'access_denied' | 'account_exists' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'authorization_pending' | 'backend_unavailable' | 'backup_not_found' | 'backup_not_ready' | 'bad_request' | 'delete_protected' | 'document_not_found' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'image_in_use' | 'image_not_found' | 'image_not_uploading' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'iso_in_use' | 'iso_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'payment_method_not_found' | 'payment_not_found' | 'payment_refused' | 'payments_off' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'refund_too_large' | 'rescue_conflict' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'snapshot_in_use' | 'snapshot_not_found' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'too_many_open_payments' | 'too_many_payment_methods' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'volume_detached' | 'volume_in_use' | 'volume_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password'
 }
 
 export interface PortPublish {
@@ -1950,7 +2015,7 @@ export interface Problem {
   /** Id of the request; quote it when you report a problem to the operator */
   request_id: string
   /** Stable code for programs */
-  code: 'access_denied' | 'account_exists' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'authorization_pending' | 'backend_unavailable' | 'backup_not_found' | 'backup_not_ready' | 'bad_request' | 'delete_protected' | 'document_not_found' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'image_in_use' | 'image_not_found' | 'image_not_uploading' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'payment_method_not_found' | 'payment_not_found' | 'payment_refused' | 'payments_off' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'refund_too_large' | 'rescue_conflict' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'snapshot_in_use' | 'snapshot_not_found' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'too_many_open_payments' | 'too_many_payment_methods' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'volume_detached' | 'volume_in_use' | 'volume_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password' | 'insufficient_scope' | 'validation_failed' | 'slow_down' | 'quota_exceeded' | 'ssh_key_exists' | 'server_state_conflict' | 'operation_in_progress' | 'insufficient_balance' | 'capacity_unavailable' | 'not_supported' | 'address_unavailable' | 'upload_offset'
+  code: 'access_denied' | 'account_exists' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'authorization_pending' | 'backend_unavailable' | 'backup_not_found' | 'backup_not_ready' | 'bad_request' | 'delete_protected' | 'document_not_found' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'image_in_use' | 'image_not_found' | 'image_not_uploading' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'iso_in_use' | 'iso_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'payment_method_not_found' | 'payment_not_found' | 'payment_refused' | 'payments_off' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'refund_too_large' | 'rescue_conflict' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'snapshot_in_use' | 'snapshot_not_found' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'too_many_open_payments' | 'too_many_payment_methods' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'volume_detached' | 'volume_in_use' | 'volume_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password' | 'insufficient_scope' | 'validation_failed' | 'slow_down' | 'quota_exceeded' | 'ssh_key_exists' | 'server_state_conflict' | 'operation_in_progress' | 'insufficient_balance' | 'capacity_unavailable' | 'not_supported' | 'address_unavailable' | 'upload_offset'
   /** The scope that is needed */
   required_scope?: string | undefined
   /** Scopes that are accepted; one of them is enough */
@@ -1994,7 +2059,7 @@ export interface Problem {
   /** Zones that have a free address now */
   alternatives?: Array<string> | undefined
   /** A feature of a zone: `public_ipv4` and `public_ipv6`, public addresses of servers; `published_ports`, ports of the host that lead to a server; `private_networks`, networks between servers; `firewalls`, rules for connections; `console`, a serial console; `snapshots`, copies of disks; `backups`, one of them every day; `images`, images of your own; `reset_password`, a new password for a running server; `rescue`, a rescue system beside the disk; `live_resize`, a disk that grows while the server runs; `screen`, the screen in a browser; `volumes`, disks that can be moved between servers */
-  feature?: 'public_ipv4' | 'public_ipv6' | 'published_ports' | 'private_networks' | 'firewalls' | 'console' | 'snapshots' | 'backups' | 'images' | 'reset_password' | 'volumes' | 'rescue' | 'live_resize' | 'screen' | undefined
+  feature?: 'public_ipv4' | 'public_ipv6' | 'published_ports' | 'private_networks' | 'firewalls' | 'console' | 'snapshots' | 'backups' | 'images' | 'reset_password' | 'volumes' | 'rescue' | 'live_resize' | 'screen' | 'isos' | undefined
   /** Bytes that have arrived */
   uploaded_bytes?: number | undefined
 }
@@ -2440,6 +2505,8 @@ export interface Server {
   labels: Record<string, string>
   /** Whether `DELETE` and a rebuild are refused */
   delete_protection: boolean
+  /** The ISO in its drive, from which it boots before its disk; null: none */
+  iso_id: string | null
   /** Whether it boots the rescue system in place of its own disk, until `unrescue` */
   rescue: boolean
   /** Whether it is backed up every day, which is billed beside its price */
@@ -2464,7 +2531,7 @@ export interface Server {
     /** Id of the operation; wait for it by this id */
     operation_id: string
     /** Type of the operation */
-    type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'reset_password' | 'restore' | 'rescue' | 'unrescue' | 'snapshot' | 'backup' | 'delete'
+    type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'reset_password' | 'restore' | 'rescue' | 'unrescue' | 'snapshot' | 'backup' | 'delete' | 'insert_iso' | 'eject_iso'
     /** Queued (`pending`), in progress (`running`) or finished: `succeeded`, `failed`, or `canceled` by a later request */
     status: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled'
     /** Estimated progress in percent; 100 once it has succeeded */
@@ -2704,6 +2771,8 @@ export interface ServerDetails {
   labels: Record<string, string>
   /** Whether `DELETE` and a rebuild are refused */
   delete_protection: boolean
+  /** The ISO in its drive, from which it boots before its disk; null: none */
+  iso_id: string | null
   /** Whether it boots the rescue system in place of its own disk, until `unrescue` */
   rescue: boolean
   /** Whether it is backed up every day, which is billed beside its price */
@@ -2754,7 +2823,7 @@ export interface ServerDetails {
     /** Id of the operation; wait for it by this id */
     operation_id: string
     /** Type of the operation */
-    type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'reset_password' | 'restore' | 'rescue' | 'unrescue' | 'snapshot' | 'backup' | 'delete'
+    type: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'reset_password' | 'restore' | 'rescue' | 'unrescue' | 'snapshot' | 'backup' | 'delete' | 'insert_iso' | 'eject_iso'
     /** Queued (`pending`), in progress (`running`) or finished: `succeeded`, `failed`, or `canceled` by a later request */
     status: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled'
     /** Estimated progress in percent; 100 once it has succeeded */
@@ -2990,6 +3059,8 @@ export interface ServerUpdate {
   project_id?: string | undefined
   /** Whether `DELETE` and a rebuild are refused */
   delete_protection?: boolean | undefined
+  /** An available ISO of the same zone to put into its drive, from which its next start boots; null takes it out. Not with a change of plan */
+  iso_id?: string | null | undefined
   /** Whether the server is backed up every day, at the price in the quote. The last seven backups are kept, and for a week after the server is deleted or its backups are turned off */
   backups_enabled?: boolean | undefined
   /** Hour of the day (UTC) in which a backup begins, or soon after if the host is busy. Default: an hour of the night */
@@ -3019,6 +3090,8 @@ export interface ServerUpdateCustom {
   project_id?: string | undefined
   /** Whether `DELETE` and a rebuild are refused */
   delete_protection?: boolean | undefined
+  /** An available ISO of the same zone to put into its drive, from which its next start boots; null takes it out. Not with a change of plan */
+  iso_id?: string | null | undefined
   /** Whether the server is backed up every day, at the price in the quote. The last seven backups are kept, and for a week after the server is deleted or its backups are turned off */
   backups_enabled?: boolean | undefined
   /** Hour of the day (UTC) in which a backup begins, or soon after if the host is busy. Default: an hour of the night */
@@ -3044,6 +3117,8 @@ export interface ServerUpdatePreset {
   project_id?: string | undefined
   /** Whether `DELETE` and a rebuild are refused */
   delete_protection?: boolean | undefined
+  /** An available ISO of the same zone to put into its drive, from which its next start boots; null takes it out. Not with a change of plan */
+  iso_id?: string | null | undefined
   /** Whether the server is backed up every day, at the price in the quote. The last seven backups are kept, and for a week after the server is deleted or its backups are turned off */
   backups_enabled?: boolean | undefined
   /** Hour of the day (UTC) in which a backup begins, or soon after if the host is busy. Default: an hour of the night */
@@ -3065,6 +3140,8 @@ export interface ServerUpdatePresetSlug {
   project_id?: string | undefined
   /** Whether `DELETE` and a rebuild are refused */
   delete_protection?: boolean | undefined
+  /** An available ISO of the same zone to put into its drive, from which its next start boots; null takes it out. Not with a change of plan */
+  iso_id?: string | null | undefined
   /** Whether the server is backed up every day, at the price in the quote. The last seven backups are kept, and for a week after the server is deleted or its backups are turned off */
   backups_enabled?: boolean | undefined
   /** Hour of the day (UTC) in which a backup begins, or soon after if the host is busy. Default: an hour of the night */
@@ -3393,8 +3470,8 @@ export interface Transaction {
   /** Balance after this transaction, in rubles with two decimals */
   balance_after: string
   /** Type of the item that was charged for: a server, a public address, a snapshot or an image. More types will be added; show an unknown type by its name. It is null if the transaction is not a charge. */
-  item_type: 'server' | 'address' | 'snapshot' | 'volume' | 'image' | 'backup' | null
-  /** Id of the item: a `server_id`, an `address_id`, a `snapshot_id` or an `image_id`, by `item_type`. The item may be deleted by now. It is null if the transaction is not a charge. */
+  item_type: 'server' | 'address' | 'snapshot' | 'volume' | 'image' | 'backup' | 'iso' | null
+  /** Id of the item: a `server_id`, an `address_id`, a `snapshot_id`, an `image_id` or an `iso_id`, by `item_type`. The item may be deleted by now. It is null if the transaction is not a charge. */
   item_id: string | null
   /** Most recent name of the server, snapshot or image, or the public address itself; null if the transaction is not a charge */
   item_name: string | null
@@ -3471,8 +3548,8 @@ export interface Usage {
 
 export interface UsageItem {
   /** Type of the item that was charged for: a server, a public address, a snapshot or an image. More types will be added; show an unknown type by its name. */
-  item_type: 'server' | 'address' | 'snapshot' | 'volume' | 'image' | 'backup'
-  /** Id of the item: a `server_id`, an `address_id`, a `snapshot_id` or an `image_id`, by `item_type`. The item may be deleted by now. */
+  item_type: 'server' | 'address' | 'snapshot' | 'volume' | 'image' | 'backup' | 'iso'
+  /** Id of the item: a `server_id`, an `address_id`, a `snapshot_id`, an `image_id` or an `iso_id`, by `item_type`. The item may be deleted by now. */
   item_id: string
   /** Most recent name of the server, snapshot or image, or the public address itself */
   item_name: string
@@ -3587,7 +3664,7 @@ export interface Webhook {
   /** Address that events are posted to */
   url: string
   /** Events to send; "*" is all */
-  event_types: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted' | 'backup.created' | 'backup.verified' | 'backup.failed' | 'backup.boot_failed' | 'backup.deleted'>
+  event_types: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted' | 'iso.created' | 'iso.updated' | 'iso.deleted' | 'backup.created' | 'backup.verified' | 'backup.failed' | 'backup.boot_failed' | 'backup.deleted'>
   /** Whether events are sent */
   is_enabled: boolean
   /** Why the service disabled it: `failing` for a day, `gone` (the endpoint replied 410), or `unverified` (no challenge was answered within a day); null if it did not */
@@ -3603,7 +3680,7 @@ export interface WebhookCreate {
   /** Address that events are posted to */
   url: string
   /** Events to send; "*" is all */
-  event_types: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted' | 'backup.created' | 'backup.verified' | 'backup.failed' | 'backup.boot_failed' | 'backup.deleted'>
+  event_types: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted' | 'iso.created' | 'iso.updated' | 'iso.deleted' | 'backup.created' | 'backup.verified' | 'backup.failed' | 'backup.boot_failed' | 'backup.deleted'>
   /** Whether events are sent. Default: true. */
   is_enabled?: boolean | undefined
 }
@@ -3626,7 +3703,7 @@ export interface WebhookUpdate {
   /** Address that events are posted to */
   url?: string | undefined
   /** Events to send; "*" is all */
-  event_types?: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted' | 'backup.created' | 'backup.verified' | 'backup.failed' | 'backup.boot_failed' | 'backup.deleted'> | undefined
+  event_types?: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted' | 'iso.created' | 'iso.updated' | 'iso.deleted' | 'backup.created' | 'backup.verified' | 'backup.failed' | 'backup.boot_failed' | 'backup.deleted'> | undefined
   /** Disabling ends pending deliveries as failed; enabling starts with new events, and sends a challenge unless the webhook is verified */
   is_enabled?: boolean | undefined
 }
@@ -3654,7 +3731,7 @@ export interface Zone {
   /** Kind of its servers: a `container` shares the kernel of its host, a `virtual_machine` has its own */
   server_type: 'virtual_machine' | 'container'
   /** Features of its servers; using any other returns 409 `not_supported` */
-  features: Array<'public_ipv4' | 'public_ipv6' | 'published_ports' | 'private_networks' | 'firewalls' | 'console' | 'snapshots' | 'backups' | 'images' | 'reset_password' | 'volumes' | 'rescue' | 'live_resize' | 'screen'>
+  features: Array<'public_ipv4' | 'public_ipv6' | 'published_ports' | 'private_networks' | 'firewalls' | 'console' | 'snapshots' | 'backups' | 'images' | 'reset_password' | 'volumes' | 'rescue' | 'live_resize' | 'screen' | 'isos'>
   /** Price of a GB of a volume per month of 730 hours; null if the zone has no volumes */
   volume_gb_month_rub: string | null
   /** Whether a server can be created here now */
@@ -4384,7 +4461,7 @@ export interface Routes {
     }
     reply: Server
   }
-  /** Update a server, or resize it */
+  /** Update a server, resize it, or change the ISO in its drive */
   'PATCH /servers/{server_id}': {
     path: {
       /** Id of the server, a UUID */
@@ -4978,6 +5055,64 @@ export interface Routes {
     }
     reply: undefined
   }
+  /** List ISOs */
+  'GET /isos': {
+    query?: {
+      /** Number of items per page; a number above the maximum is refused with 422 */
+      limit?: number | undefined
+      /** Number of items to skip, for pages other than the first; the `Link` header has the address of each page */
+      offset?: number | undefined
+    } | undefined
+    reply: IsoList
+  }
+  /** Upload or fetch an ISO */
+  'POST /isos': {
+    body: IsoCreate
+    reply: Iso
+  }
+  /** Upload a part of an ISO */
+  'PATCH /isos/{iso_id}/content': {
+    path: {
+      /** Id of the iso, a UUID */
+      iso_id: string
+    }
+    body: Blob
+    reply: Iso
+  }
+  /** Check the uploaded ISO */
+  'POST /isos/{iso_id}/import': {
+    path: {
+      /** Id of the iso, a UUID */
+      iso_id: string
+    }
+    body?: ImageImport | undefined
+    reply: Iso
+  }
+  /** Get an ISO */
+  'GET /isos/{iso_id}': {
+    path: {
+      /** Id of the iso, a UUID */
+      iso_id: string
+    }
+    reply: Iso
+  }
+  /** Rename an ISO */
+  'PATCH /isos/{iso_id}': {
+    path: {
+      /** Id of the iso, a UUID */
+      iso_id: string
+    }
+    body?: IsoUpdate | undefined
+    reply: Iso
+  }
+  /** Delete an ISO */
+  'DELETE /isos/{iso_id}': {
+    path: {
+      /** Id of the iso, a UUID */
+      iso_id: string
+    }
+    reply: undefined
+  }
   /** List the operations of the account */
   'GET /operations': {
     query?: {
@@ -4988,9 +5123,9 @@ export interface Routes {
       /** Queued (`pending`), in progress (`running`) or finished: `succeeded`, `failed`, or `canceled` by a later request */
       status?: 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled' | undefined
       /** Type of the operation */
-      type?: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'restore' | 'rescue' | 'unrescue' | 'snapshot' | 'backup' | 'reset_password' | 'delete' | 'attach_network' | 'detach_network' | 'import' | 'attach_volume' | 'detach_volume' | 'resize_volume' | 'delete_volume' | undefined
+      type?: 'create' | 'start' | 'stop' | 'reboot' | 'resize' | 'rebuild' | 'restore' | 'rescue' | 'unrescue' | 'snapshot' | 'backup' | 'reset_password' | 'delete' | 'attach_network' | 'detach_network' | 'import' | 'insert_iso' | 'eject_iso' | 'attach_volume' | 'detach_volume' | 'resize_volume' | 'delete_volume' | undefined
       /** Type of the resource that the operation is on */
-      subject_type?: 'server' | 'network' | 'image' | 'volume' | undefined
+      subject_type?: 'server' | 'network' | 'image' | 'iso' | 'drive' | 'volume' | undefined
       /** Id of the resource that the operation is on */
       subject_id?: string | undefined
     } | undefined
@@ -5375,6 +5510,8 @@ export type ErrorCode =
   | 'invalid_token'
   | 'invitation_for_another'
   | 'invitation_not_found'
+  | 'iso_in_use'
+  | 'iso_not_found'
   | 'last_owner'
   | 'link_invalid'
   | 'member_not_found'

@@ -1,5 +1,4 @@
 import { BerthError, ConnectionError, TimeoutError } from './errors.ts'
-import type { Image } from './openapi.ts'
 import type { CallOptions, Settings } from './request.ts'
 import { pauseMs } from './retries.ts'
 
@@ -10,10 +9,14 @@ export interface UploadOptions {
   onProgress?: ((uploadedBytes: number, allBytes: number) => void) | undefined
 }
 
-/** The calls for one image. */
-interface ImageCalls {
-  get: (options: CallOptions) => Promise<Image>
-  send: (part: Blob, options: CallOptions & { uploadOffset: number }) => Promise<Image>
+interface Uploaded {
+  uploaded_bytes: number
+}
+
+/** The calls for one image or ISO. */
+interface FileCalls {
+  get: (options: CallOptions) => Promise<Uploaded>
+  send: (part: Blob, options: CallOptions & { uploadOffset: number }) => Promise<Uploaded>
 }
 
 const FIRST_PART = 2 ** 20
@@ -27,12 +30,12 @@ const PART_MS = 40_000
 const MORE_TRIES = 5
 
 /**
- * Uploads the file of an image, from where an earlier upload ended. Connections may break off meanwhile.
+ * Uploads the file of an image or an ISO, from where an earlier upload ended. Connections may break off meanwhile.
  * @throws BerthError, ConnectionError, TimeoutError; the signal's reason if it is aborted
  */
 export async function upload(
   settings: Settings,
-  { get, send }: ImageCalls,
+  { get, send }: FileCalls,
   file: Blob,
   { signal, onProgress }: UploadOptions = {},
 ): Promise<void> {

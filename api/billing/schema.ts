@@ -20,7 +20,7 @@ export const billingProblems = defineProblems({
 const ITEM_TYPE =
   'Type of the item that was charged for: a server, a public address, a snapshot or an image. More types will be added; show an unknown type by its name.'
 const ITEM_ID =
-  'Id of the item: a `server_id`, an `address_id`, a `snapshot_id` or an `image_id`, by `item_type`. The item may be deleted by now.'
+  'Id of the item: a `server_id`, an `address_id`, a `snapshot_id`, an `image_id` or an `iso_id`, by `item_type`. The item may be deleted by now.'
 const ITEM_NAME = 'Most recent name of the server, snapshot or image, or the public address itself'
 export const Hours = Type.Number({ description: 'Hours that were billed, to four decimals', examples: [720] })
 const NO_CHARGE = 'null if the transaction is not a charge'

@@ -9,7 +9,7 @@ declare module '../database/schema.ts' {
 }
 
 /** Types of things that are billed. The list may grow. */
-export const itemTypes = ['server', 'address', 'snapshot', 'volume', 'image', 'backup'] as const
+export const itemTypes = ['server', 'address', 'snapshot', 'volume', 'image', 'backup', 'iso'] as const
 export type ItemType = (typeof itemTypes)[number]
 
 /** An entry of an account's ledger. Entries are a chain that foreign keys hold together; none is changed or removed. */

@@ -69,6 +69,7 @@ import * as documents from './migrations/0058-documents.ts'
 import * as labels from './migrations/0059-labels.ts'
 import * as accountPrices from './migrations/0060-account-prices.ts'
 import * as paymentMethods from './migrations/0061-payment-methods.ts'
+import * as isos from './migrations/0062-isos.ts'
 import { PostgresConnection, Unchanged, Unreachable } from './postgres-connection.ts'
 import type { Schema } from './schema.ts'
 
@@ -142,6 +143,7 @@ export const migrations: Record<string, Migration> = {
   '0059-labels': labels,
   '0060-account-prices': accountPrices,
   '0061-payment-methods': paymentMethods,
+  '0062-isos': isos,
 }
 
 /**

@@ -41,7 +41,7 @@ const FOREIGN: readonly [name: string, remedy: string, magic: string, at: number
   ['a zstd file', 'Unpack it first: unzstd.', '\x28\xb5\x2f\xfd', 0],
   ['a zip file', 'Unpack it first: unzip.', 'PK\x03\x04', 0],
   ['a tar archive, as OVA files are', 'Unpack it first (tar xf) and take the disk in it.', 'ustar', 257],
-  ['an ISO 9660 image', 'It installs a system and is not one.', 'CD001', 32_769],
+  ['an ISO 9660 image', 'It installs a system and is not one: upload it as an ISO.', 'CD001', 32_769],
   [
     'a VMDK text file that only names the files of a disk',
     'Convert it into one file first: qemu-img convert -O qcow2.',
@@ -77,13 +77,39 @@ export async function readDiskHeader(readBytes: ReadBytes, size: number): Promis
 }
 
 /** Reads the header of a file of this host. @throws UnusableDisk */
-export async function headerOf(file: string): Promise<DiskHeader> {
+export function headerOf(file: string): Promise<DiskHeader> {
+  return readFrom(file, readDiskHeader)
+}
+
+/** Reads a file of this host. */
+export async function readFrom<T>(
+  file: string,
+  work: (read: ReadBytes, size: number) => Promise<T>,
+): Promise<T> {
   await using handle = await open(file)
   const { size } = await handle.stat()
-  return await readDiskHeader(async (at, length) => {
+  return await work(async (at, length) => {
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, at)
     return buffer.subarray(0, bytesRead)
   }, size)
+}
+
+const ISO_AREA = 0x8000
+const ISO_SECTOR = 2048
+/** The descriptors at the beginning of an ISO, of which UDF has its own among the first. */
+const ISO_DESCRIPTORS = 16
+
+/**
+ * Checks that an untrusted file begins as an ISO 9660 or UDF image does (ECMA-119, ECMA-167). Nothing else of it is read.
+ * @throws UnusableDisk
+ */
+export async function requireIso(read: ReadBytes): Promise<void> {
+  const area = await read(ISO_AREA, ISO_DESCRIPTORS * ISO_SECTOR)
+  for (let at = 1; at + 5 <= area.length; at += ISO_SECTOR)
+    if (['CD001', 'NSR02', 'NSR03'].some((magic) => isAt(area, magic, at))) return
+  throw new UnusableDisk(
+    'The file is not an ISO image: it is neither ISO 9660 nor UDF. Disks such as qcow2 or raw become images.',
+  )
 }
 
 /** @throws UnusableDisk if a disk is larger than any server's may be */

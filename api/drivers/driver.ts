@@ -28,6 +28,7 @@ export const features = [
   'rescue',
   'live_resize',
   'screen',
+  'isos',
 ] as const
 export type Feature = (typeof features)[number]
 
@@ -250,6 +251,13 @@ export interface Driver extends VolumeDriver, SnapshotDriver<TrialMachine> {
   rescue(serverId: string, rescue: RescueSpec | null): Promise<void>
 
   /**
+   * Puts an ISO into the drive of a machine, or takes out the one in it (null), whatever the guest does with it: at once
+   * if it is on, and for its next starts, which boot the ISO before the disk.
+   * @throws DriverError not_found (no such machine or ISO), unavailable, unsupported (until its next start, or for good)
+   */
+  insertIso(serverId: string, isoId: string | null): Promise<void>
+
+  /**
    * Starts a defined machine. `queued`: too many are booting, call again shortly. Already running: `started`. A machine
    * counts as booting until its guest's kernel runs. The last free slot is for owners without booting machines.
    * @throws DriverError port_taken, start_failed, not_found (also: it was never connected), unsupported (its firewall)
@@ -354,9 +362,14 @@ export class DriverError extends Error {
   }
 }
 
-/** A driver without volumes and screens, whose disks only grow while they are off. */
-export abstract class WithoutDevices implements VolumeDriver, Pick<Driver, 'growDisk' | 'openScreen'> {
+/** A driver without volumes, screens and ISOs, whose disks only grow while they are off. */
+export abstract class WithoutDevices
+  implements VolumeDriver, Pick<Driver, 'growDisk' | 'openScreen' | 'insertIso'>
+{
   growDisk = refuse
+  insertIso = async (_serverId: string, isoId: string | null): Promise<void> => {
+    if (isoId !== null) await refuse()
+  }
   openScreen = refuse
   volume = refuse
   attachVolume = refuse

@@ -71,6 +71,7 @@ export class ClosedDriver implements Driver {
   readonly image = this.#refuse
   readonly define = this.#refuse
   readonly growDisk = this.#refuse
+  readonly insertIso = this.#refuse
   readonly rescue = this.#refuse
   readonly start = this.#refuse
   readonly shutdown = this.#refuse

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { Driver, MachineSpec } from './driver.ts'
 import type { FileSpec } from './snapshots.ts'
+import { bootableIso } from './test-iso.ts'
 
 /** A driver under test. */
 interface World {
@@ -67,6 +68,32 @@ export function imageTests(
     await world().driver.destroy('from-file')
     expect(await world().leftovers('from-file')).toEqual([])
     expect(await world().driver.listSnapshots()).toEqual(new Map())
+  })
+
+  test('an ISO is put into the drive of a machine, on or off, and taken out, but is no disk', async (t) => {
+    if (!(await world().driver.host()).features.includes('isos')) t.skip('there are no ISOs here')
+    const file = bootableIso('An installer')
+    const spec = { owner: 'ann', bytes: file.length, sha256: null, isIso: true }
+    await receive('installer', 0, file)
+    expect(await imported('installer', spec)).toMatchObject({ state: 'ready', bytes: file.length })
+    expect(await world().driver.verifySnapshot('installer')).not.toMatchObject({ state: 'damaged' })
+    const lost = { code: 'not_found' }
+    await expect(made('of-iso', { image: { snapshotId: 'installer' } })).rejects.toMatchObject(lost)
+    await made('driven', {})
+    await expect(world().driver.insertIso('driven', 'none')).rejects.toMatchObject(lost)
+    await expect(world().driver.insertIso('nobody', 'installer')).rejects.toMatchObject(lost)
+    await world().driver.insertIso('driven', 'installer')
+    expect(await world().driver.start('driven')).toBe('started')
+    for (const isoId of [null, null, 'installer', 'installer', null])
+      await world().driver.insertIso('driven', isoId)
+    await world().driver.destroy('driven')
+    await world().driver.removeSnapshot('installer')
+    expect(await world().leftovers('driven')).toEqual([])
+    expect(await world().driver.listSnapshots()).toEqual(new Map())
+    await receive('page', 0, disk)
+    expect(await imported('page', { ...whole, isIso: true })).toMatchObject({
+      ...{ state: 'failed', code: 'unusable', message: expect.stringMatching(/not an ISO image/) },
+    })
   })
 
   test('a file that is no disk, is not what was sent, or is not wanted any more leaves nothing', async (t) => {

@@ -10,6 +10,8 @@ export interface FileSpec {
   bytes: number
   /** The hash that the file must have; null: any. */
   sha256: string | null
+  /** True: it becomes an ISO for drives, and not an image for disks. */
+  isIso?: boolean
 }
 
 export function isSnapshot<Other extends object>(image: Other | SnapshotSpec): image is SnapshotSpec {

@@ -22,6 +22,8 @@ const commands: Readonly<Record<string, string>> = {
   delete: 'delete_server',
   attach_network: 'attach_to_network',
   detach_network: 'detach_from_network',
+  insert_iso: 'attach_iso',
+  eject_iso: 'detach_iso',
 }
 
 /** The kinds of objects that actions are on, by the subject of the operation. */
@@ -30,6 +32,7 @@ const subjects: Readonly<Record<string, Kind>> = {
   network: 'network',
   volume: 'volume',
   image: 'own_image',
+  iso: 'own_image',
 }
 
 /** The type of a resource in an action, where it differs from the kind. */

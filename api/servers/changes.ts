@@ -10,6 +10,7 @@ import { labelsColumn } from '../database/labels.ts'
 import { requireProtectable } from '../firewalls/protection.ts'
 import { bodyIssue, invalid } from '../http/contract/problem.ts'
 import { changeBackups } from './backups.ts'
+import { requireCover } from './commitment.ts'
 import type { ServerUpdate } from './order-schema.ts'
 import { updateServer } from './store.ts'
 import type { ServerTable } from './tables.ts'
@@ -58,6 +59,21 @@ export async function updateMetadata(
     await requireProtectable(tx, capacity, [changed])
   }
   return changed
+}
+
+/**
+ * Checks that a server, whose account is locked from here on, may be turned on at a price.
+ * @throws ApiError insufficient_balance, not_supported
+ */
+export async function requireTurnOn(
+  { capacity }: { capacity: Capacity },
+  tx: Queries,
+  server: ServerTable,
+  priceHour: number,
+): Promise<void> {
+  await lockAccount(tx, server.account_id)
+  await requireCover(tx, server.account_id, addedCost(server, priceHour))
+  await requireProtectable(tx, capacity, [server])
 }
 
 /** The increase of an account's hourly cost when one of its servers is billed at a price. */

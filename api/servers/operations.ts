@@ -121,3 +121,18 @@ export function dataIf<Type extends ServerOperation>(
 ): ServerOperations[Type] | null {
   return operation?.type === type ? dataOf<ServerOperations[Type]>(operation) : null
 }
+
+/** The name of servers' drives as subjects of operations, which leave the status of the server as it is. */
+export const DRIVE_SUBJECT = 'drive'
+
+export function driveSubject(serverId: string): Subject {
+  return { subject_type: DRIVE_SUBJECT, subject_id: serverId }
+}
+
+/** Data of a change of the ISO in a drive: the row has the next one already. */
+export interface DriveData {
+  before: string | null
+}
+
+/** The types of operations on drives. */
+export const driveTypes = ['insert_iso', 'eject_iso'] as const

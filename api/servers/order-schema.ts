@@ -7,6 +7,7 @@ import { NewLabels, nullable, uuid } from '../http/contract/fields.ts'
 import { NetworkId } from '../networks/schema.ts'
 import { PublishedPorts } from '../ports/schema.ts'
 import { ImageId } from '../snapshots/image-schema.ts'
+import { IsoId } from '../snapshots/iso-schema.ts'
 import { SnapshotId } from '../snapshots/schema.ts'
 import { PLAN_TYPE, PlanType } from './schema.ts'
 
@@ -261,6 +262,12 @@ const metadata = {
   ),
   delete_protection: Type.Optional(
     Type.Boolean({ description: 'Whether `DELETE` and a rebuild are refused' }),
+  ),
+  iso_id: Type.Optional(
+    nullable(IsoId, {
+      description:
+        'An available ISO of the same zone to put into its drive, from which its next start boots; null takes it out. Not with a change of plan',
+    }),
   ),
   ...backups,
 }

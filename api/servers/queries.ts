@@ -136,6 +136,12 @@ export async function isUsingSnapshot(db: Queries, snapshotId: string): Promise<
   return user !== undefined
 }
 
+/** The names of the servers with an ISO in their drive. */
+export async function withIso(db: Queries, isoId: string): Promise<string[]> {
+  const rows = await presentServers(db).select('name').where('iso_id', '=', isoId).orderBy('name').execute()
+  return rows.map(({ name }) => name)
+}
+
 /** The servers that should have a machine on a host, unless an operation is in progress. */
 export function machinesOf(db: Queries, pool: string) {
   return db

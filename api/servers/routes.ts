@@ -35,6 +35,7 @@ const UPDATE_ERRORS: readonly ProblemType[] = [
   httpProblems.precondition_failed,
   accountProblems.quota_exceeded,
   catalogProblems.capacity_unavailable,
+  catalogProblems.not_supported,
 ]
 
 export interface ServerRoutesOptions extends DetailsOptions, MetricsOptions {
@@ -106,15 +107,18 @@ function objectRoutes(options: ServerRoutesOptions, load: ServerLoader): Route[]
       path,
       scope: 'servers:write',
       tag,
-      summary: 'Update a server, or resize it',
+      summary: 'Update a server, resize it, or change the ISO in its drive',
       description:
-        'Name, description, labels, project and delete protection change at once: 200. A change of plan is an operation to wait for: 202. It needs a stopped server, or a running one if only the disk grows and its zone has `live_resize`. The agent in the guest then grows partition and file system of `/` (ext4, XFS, Btrfs); without an agent the next boot does. A disk never shrinks, and the new price applies from then on.',
+        'Name, description, labels, project and delete protection change at once: 200. A change of plan is an operation to wait for: 202. It needs a stopped server, or a running one if only the disk grows and its zone has `live_resize`. The agent in the guest then grows partition and file system of `/` (ext4, XFS, Btrfs); without an agent the next boot does. A disk never shrinks, and the new price applies from then on. A change of `iso_id` is an operation too, also while the server runs and whatever its guest does with the drive; the next start boots from the ISO, and does not wait for SSH.',
       params,
       load,
       body: ServerUpdate,
       reply: { 200: Server, 202: Server },
       examples: { 202: busy('resize') },
-      problems: { server_state_conflict: conflict('resize', 'running') },
+      problems: {
+        server_state_conflict: conflict('resize', 'running'),
+        not_supported: { feature: 'isos' },
+      },
       errors: UPDATE_ERRORS,
       run: async ({ actor, loaded, body, ifMatch, setHeader, setStatus }) => {
         const check = (current: ServerTable, active: OperationTable | undefined) =>

@@ -3,7 +3,7 @@ import type { Actor } from '../http/contract/auth.ts'
 import { found } from '../http/contract/problem.ts'
 import { guard } from './guard.ts'
 import { serverSubject } from './operations.ts'
-import { isUsingSnapshot } from './queries.ts'
+import { isUsingSnapshot, withIso } from './queries.ts'
 import { serverProblems } from './schema.ts'
 import { findServer, getServer, lockServer, updateServer } from './store.ts'
 import type { ServerTable } from './tables.ts'
@@ -39,6 +39,7 @@ export const serverRows = {
   update,
   subject: serverSubject,
   isUsing: isUsingSnapshot,
+  withIso,
 }
 
 /** Finds the server that a path names. */

@@ -16,7 +16,8 @@ import { pagingQuery } from '../http/contract/paging.ts'
 import { defineProblems } from '../http/contract/problem.ts'
 import { NetworkId, PrivateIpv4 } from '../networks/schema.ts'
 import { OperationId, OperationStatus, Progress } from '../operations/schema.ts'
-import { operationTypes } from './operations.ts'
+import { IsoId } from '../snapshots/iso-schema.ts'
+import { driveTypes, operationTypes } from './operations.ts'
 import { statuses } from './states.ts'
 
 const ServerId = uuid('01a1fb45-1ac2-75b7-a056-9ee82769d403', 'Id of the server')
@@ -123,6 +124,10 @@ const server = {
     description: 'Whether `DELETE` and a rebuild are refused',
     examples: [false],
   }),
+  iso_id: nullable(IsoId, {
+    description: 'The ISO in its drive, from which it boots before its disk; null: none',
+    examples: [null],
+  }),
   rescue: Type.Boolean({
     description: 'Whether it boots the rescue system in place of its own disk, until `unrescue`',
     examples: [false],
@@ -140,7 +145,7 @@ const server = {
   current_operation: nullable(
     Type.Object({
       operation_id: OperationId,
-      type: Type.Enum(operationTypes, { description: 'Type of the operation' }),
+      type: Type.Enum([...operationTypes, ...driveTypes], { description: 'Type of the operation' }),
       status: OperationStatus,
       progress: Progress,
     }),

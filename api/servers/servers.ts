@@ -1,4 +1,3 @@
-import { lockAccount } from '../accounts/accounts.ts'
 import { pricedFor } from '../accounts/prices.ts'
 import { refuseHeld } from '../accounts/status.ts'
 import { requireGrace } from '../billing/ledger.ts'
@@ -6,9 +5,8 @@ import type { Capacity } from '../catalog/capacity.ts'
 import type { Catalog } from '../catalog/file.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
-import { requireProtectable } from '../firewalls/protection.ts'
 import type { Actor } from '../http/contract/auth.ts'
-import { ApiError } from '../http/contract/problem.ts'
+import { ApiError, bodyIssue, invalid } from '../http/contract/problem.ts'
 import type { Remember } from '../http/contract/route.ts'
 import type { Engine } from '../operations/engine.ts'
 import { cancelActive, findActive } from '../operations/operations.ts'
@@ -17,9 +15,10 @@ import type { OperationTable } from '../operations/tables.ts'
 import { billServer } from './backup-pricing.ts'
 import { begin, endCopy, type Started } from './begin.ts'
 import { bootTime } from './billing-start.ts'
-import { addedCost, difference, growsDiskOnly, resizePlan, updateMetadata } from './changes.ts'
+import { addedCost, difference, growsDiskOnly, requireTurnOn, resizePlan, updateMetadata } from './changes.ts'
 import { requireCover } from './commitment.ts'
 import { beginDelete } from './deletion.ts'
+import { changeDrive } from './drive.ts'
 import { guard, requireUnprotected } from './guard.ts'
 import { type BootData, dataIf, serverSubject } from './operations.ts'
 import type { ServerUpdate } from './order-schema.ts'
@@ -68,9 +67,7 @@ export class Servers {
       if (type !== 'stop') refuseHeld(actor)
       await guard(tx, server, type, force)
       if (turnsOn(type, server.status)) {
-        await lockAccount(tx, actor.accountId)
-        await requireCover(tx, actor.accountId, addedCost(server, server.price_hour))
-        await requireProtectable(tx, this.#options.capacity, [server])
+        await requireTurnOn(this.#options, tx, server, server.price_hour)
       }
       // Otherwise repeated reboots would keep a server from being suspended.
       if (type === 'reboot')
@@ -88,7 +85,7 @@ export class Servers {
   }
 
   /**
-   * Changes metadata at once; a change of the configuration becomes a resize operation.
+   * Changes metadata at once; a change of the configuration becomes a resize operation, one of the ISO in the drive another.
    * @param check is called with the current server, while it is locked
    * @throws ApiError validation_failed, server_not_found, server_state_conflict, operation_in_progress, quota_exceeded,
    * capacity_unavailable
@@ -100,11 +97,14 @@ export class Servers {
     check: (current: ServerTable, active: OperationTable | undefined) => void = () => {},
   ): Promise<{ server: ServerTable; operation: OperationTable | null }> {
     const { db, clock, capacity, engine } = this.#options
-    const { plan_type, preset_id, preset, cpu, ram_mb, disk_gb, ...metadata } = request
+    const { plan_type, preset_id, preset, cpu, ram_mb, disk_gb, iso_id, ...metadata } = request
     const isResize = [plan_type, preset_id, preset, cpu, ram_mb, disk_gb].some((value) => value !== undefined)
+    if (isResize && iso_id !== undefined)
+      throw invalid([bodyIssue('iso_id', 'mutually_exclusive', 'iso_id cannot be combined with a plan.')])
     if (isResize) await capacity.refresh()
     const canGrow = isResize && capacity.supports(before, 'live_resize')
     if (metadata.backups_enabled) await capacity.require(before, 'backups')
+    if (iso_id) await capacity.require(before, 'isos')
     const result = await capacity.reserving(db, async (tx, reserve) => {
       const server = await this.#lock(tx, before.server_id)
       check(server, await findActive(tx, serverSubject(before.server_id)))
@@ -115,6 +115,7 @@ export class Servers {
       const isLive = plan !== null && canGrow && growsDiskOnly(plan.size, server)
       if (plan) await guard(tx, server, isLive ? 'grow_disk' : 'resize')
       const changed = await updateMetadata(this.#options, tx, server, metadata)
+      if (iso_id !== undefined) return changeDrive(this.#options, tx, changed, iso_id)
       if (!plan) return { server: changed, operation: null }
       const growth = difference(plan.size, server)
       await reserveGrowth(tx, server, growth)

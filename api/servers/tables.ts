@@ -97,6 +97,8 @@ export interface ServerTable {
   rescue_id: string | null
   /** JSON: the login of the rescue system (RescueLogin). */
   rescue_login: string | null
+  /** The ISO in its drive; null: none. */
+  iso_id: string | null
   crash_count: number
   crashed_at: number | null
   /** The operator's reason to keep it suspended, whatever its account; null if they do not. */

@@ -68,6 +68,7 @@ export const LISTED = [
   'ipv6',
   'networks',
   'rescue_id',
+  'iso_id',
 ] as const satisfies readonly (keyof ServerTable)[]
 export type ListedServer = Pick<ServerTable, (typeof LISTED)[number]>
 
@@ -133,6 +134,7 @@ export function serverData(
     labels,
     delete_protection: row.delete_protection === 1,
     rescue: row.rescue_id !== null,
+    iso_id: row.iso_id,
     backups_enabled: row.backup_hour !== null,
     backup_window: row.backup_hour,
     price_month_rub: formatMoney(row.price_month),

@@ -1,7 +1,7 @@
 import type { Queries } from '../database/database.ts'
 import { record } from '../events/outbox.ts'
 import type { SnapshotTable } from './tables.ts'
-import { backupView, imageView, snapshotView } from './view.ts'
+import { backupView, imageView, isoView, snapshotView } from './view.ts'
 
 const types = {
   snapshot: {
@@ -18,6 +18,13 @@ const types = {
     unbootable: 'image.updated',
     deleted: 'image.deleted',
   },
+  iso: {
+    created: 'iso.created',
+    updated: 'iso.updated',
+    failed: 'iso.updated',
+    unbootable: 'iso.updated',
+    deleted: 'iso.deleted',
+  },
   backup: {
     created: 'backup.created',
     updated: 'backup.verified',
@@ -26,7 +33,7 @@ const types = {
     deleted: 'backup.deleted',
   },
 } as const
-const views = { snapshot: snapshotView, image: imageView, backup: backupView }
+const views = { snapshot: snapshotView, image: imageView, backup: backupView, iso: isoView }
 
 /** Records an event of a snapshot, an image or a backup. */
 export function tell(

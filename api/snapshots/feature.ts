@@ -4,6 +4,8 @@ import { forgetSnapshots } from './billing.ts'
 import { dropIdleUploads, fileQuota, UPLOAD_DAYS } from './image-files.ts'
 import { imageRoutes } from './image-routes.ts'
 import { type ImagesOptions, imageQuota } from './images.ts'
+import { isoRoutes } from './iso-routes.ts'
+import { isoQuota } from './isos.ts'
 import { snapshotRoutes } from './routes.ts'
 import { snapshotQuota } from './snapshots.ts'
 
@@ -14,6 +16,9 @@ const events = {
   'image.created': 'servers:read',
   'image.updated': 'servers:read',
   'image.deleted': 'servers:read',
+  'iso.created': 'servers:read',
+  'iso.updated': 'servers:read',
+  'iso.deleted': 'servers:read',
   'backup.created': 'servers:read',
   'backup.verified': 'servers:read',
   'backup.failed': 'servers:read',
@@ -30,10 +35,16 @@ export const snapshots = feature({
     Snapshots: "Copies of servers' disks, to restore them or to create servers from.",
     Backups: 'Daily copies of the disks of servers whose backups are on.',
     Images: 'Images of your own, to create servers from.',
+    ISOs: 'ISO images of your own, for the drives of servers.',
   },
-  routes: (parts: ImagesOptions) => [...snapshotRoutes(parts), ...backupRoutes(parts), ...imageRoutes(parts)],
+  routes: (parts: ImagesOptions) => [
+    ...snapshotRoutes(parts),
+    ...backupRoutes(parts),
+    ...imageRoutes(parts),
+    ...isoRoutes(parts),
+  ],
   events,
-  quotas: [snapshotQuota, imageQuota, fileQuota],
+  quotas: [snapshotQuota, imageQuota, isoQuota, fileQuota],
   cleaning: () => ({
     old: {
       uploads: { days: UPLOAD_DAYS, delete: dropIdleUploads },

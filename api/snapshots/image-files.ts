@@ -12,7 +12,8 @@ import type { Part, Remember } from '../http/contract/route.ts'
 import { flawOf } from '../webhooks/url.ts'
 import { tell } from './events.ts'
 import { type ImageCreate, imageProblems } from './image-schema.ts'
-import { beginImport, type ImagesOptions, imageQuota, NO_SERVER } from './images.ts'
+import { beginImport, type ImagesOptions, type ImportedType, imageQuota, NO_SERVER } from './images.ts'
+import { isoQuota } from './isos.ts'
 import { dropSnapshot, insertSnapshot, lockSnapshot, requireSnapshot, writeSnapshot } from './snapshots.ts'
 import type { SnapshotTable } from './tables.ts'
 import { billedGb } from './view.ts'
@@ -20,7 +21,7 @@ import { billedGb } from './view.ts'
 /** The files that are on their way to images, which take room on a host before anybody pays for them. */
 export const fileQuota: Quota = {
   name: 'image_files_gb',
-  description: 'Size in GB of all files that are being uploaded or imported as images',
+  description: 'Size in GB of all files that are being uploaded or imported as images or ISOs',
   limit: 200,
   unpaid: 10,
   example: 0,
@@ -29,7 +30,7 @@ export const fileQuota: Quota = {
       .selectFrom('snapshots')
       .select('content_bytes')
       .where('account_id', '=', accountId)
-      .where('item_type', '=', 'image')
+      .where('item_type', 'in', ['image', 'iso'])
       .where('status', 'in', ['uploading', 'creating'])
       .where('deleted_at', 'is', null)
     // It rounds up to whole GB, as billedGb does. PostgreSQL sums bigints to numeric, which its driver hands over as text.
@@ -38,7 +39,7 @@ export const fileQuota: Quota = {
 }
 
 /**
- * Begins an image from a file that the customer uploads, or that the service fetches.
+ * Begins an image, or an ISO, from a file that the customer uploads, or that the service fetches.
  * @throws ApiError validation_failed, not_supported, quota_exceeded, insufficient_balance
  */
 export async function createFromFile(
@@ -47,6 +48,7 @@ export async function createFromFile(
   { accountId }: Actor,
   { name, url, content_bytes, zone_slug = '', ...more }: ImageCreate,
   remember: Remember,
+  type: ImportedType = 'image',
 ): Promise<SnapshotTable> {
   const { db, clock, catalog, capacity, engine, downloads } = options
   if (!findZone(onSale(catalog), zone_slug))
@@ -54,19 +56,19 @@ export async function createFromFile(
   const flaw = url === undefined ? null : flawOf(url, downloads.addresses)
   if (flaw !== null) throw invalid([bodyIssue('url', 'invalid_format', `url ${flaw}`)])
   const place = { zone_slug, pool: capacity.poolOf(zone_slug) }
-  await capacity.require(place, 'images')
+  await capacity.require(place, type === 'iso' ? 'isos' : 'images')
   const row = await db.transaction().execute(async (tx) => {
     const now = clock.now()
     const billed = { account_id: accountId, zone_slug, disk_gb: billedGb(content_bytes ?? 0) }
-    const account = await requireSnapshot(tx, options, billed, now, imageQuota)
+    const account = await requireSnapshot(tx, options, billed, now, type === 'iso' ? isoQuota : imageQuota)
     await requireRoom(tx, account, fileQuota, billedGb(content_bytes ?? 1))
     const data = { ...(url === undefined ? {} : { url }), sha256: more.sha256 ?? null }
-    const begun = { accountId, imageId, step: 'download' as const, data, now }
+    const begun = { accountId, imageId, type, step: 'download' as const, data, now }
     const operation_id = url === undefined ? null : (await beginImport(tx, begun)).operation_id
     const made = await insertSnapshot(
       tx,
       {
-        ...{ snapshot_id: imageId, item_type: 'image', account_id: accountId, operation_id, name },
+        ...{ snapshot_id: imageId, item_type: type, account_id: accountId, operation_id, name },
         ...{ ...place, ...NO_SERVER, disk_gb: 0, template_id: '', content_bytes: content_bytes ?? null },
         username: more.default_username ?? 'root',
         os_family: more.os_family ?? null,
@@ -192,7 +194,8 @@ export async function importUpload(
     const kept = found(await lockSnapshot(tx, snapshot_id), imageProblems.image_not_found)
     requireUploading(kept)
     if (kept.uploaded_bytes !== kept.content_bytes) throw offsetProblem(kept.uploaded_bytes)
-    const begun = { accountId: account_id, imageId: snapshot_id, data: { sha256 }, now }
+    const type = kept.item_type === 'iso' ? 'iso' : 'image'
+    const begun = { accountId: account_id, imageId: snapshot_id, type, data: { sha256 }, now } as const
     const { operation_id } = await beginImport(tx, { ...begun, step: 'import' })
     const change = { status: 'creating' as const, operation_id, updated_at: now }
     await writeSnapshot(tx, snapshot_id, change)

@@ -97,7 +97,8 @@ function waitForHost(error: DriverError, operation_id: string, log: Logger) {
 /** The source of an image, for its driver. */
 function sourceOf({ snapshot_id, sha256 = null, total }: ImportData, row: SnapshotTable) {
   if (snapshot_id !== undefined) return { snapshotId: snapshot_id }
-  return { owner: row.account_id, bytes: total ?? Number(row.content_bytes), sha256 }
+  const isIso = row.item_type === 'iso'
+  return { owner: row.account_id, bytes: total ?? Number(row.content_bytes), sha256, ...(isIso && { isIso }) }
 }
 
 /** Brings a snapshot back that its host has lost. */

@@ -90,7 +90,7 @@ const MOST_FILE_BYTES = 1024 * 2 ** 30
 /** The largest part of an upload. */
 export const PART_BYTES = 16 * 2 ** 20
 
-const Sha256 = Type.String({
+export const Sha256 = Type.String({
   pattern: '^[0-9a-f]{64}$',
   description:
     'SHA-256 of the whole file in lower-case hex digits; if given, a file with another one is refused',

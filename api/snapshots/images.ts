@@ -37,8 +37,14 @@ export interface ImagesOptions extends SnapshotsOptions {
 /** The name of images as subjects of operations. */
 export const IMAGE_SUBJECT = 'image'
 
-export function imageSubject(imageId: string): Subject {
-  return { subject_type: IMAGE_SUBJECT, subject_id: imageId }
+/** The name of ISOs as subjects of operations. */
+export const ISO_SUBJECT = 'iso'
+
+/** The types of things whose content comes as a file. */
+export type ImportedType = 'image' | 'iso'
+
+export function importSubject(type: ImportedType, id: string): Subject {
+  return { subject_type: { image: IMAGE_SUBJECT, iso: ISO_SUBJECT }[type], subject_id: id }
 }
 
 /** The data of the operation that makes an image. */
@@ -122,13 +128,13 @@ export async function createFromSnapshot(
 /** An image belongs to no server, and each server from it gets a login of its own. */
 export const NO_SERVER = { server_id: '', ssh_keys: '[]', password: null, instance_id: '' }
 
-/** Begins the operation that makes an image. */
+/** Begins the operation that makes an image or an ISO. */
 export function beginImport(
   tx: Queries,
-  { accountId, imageId, step, data, now }: BegunImport,
+  { accountId, imageId, type = 'image', step, data, now }: BegunImport,
 ): ReturnType<typeof insertOperation> {
   return insertOperation(tx, {
-    ...{ accountId, subject: imageSubject(imageId), serverId: null, type: 'import', step, data },
+    ...{ accountId, subject: importSubject(type, imageId), serverId: null, type: 'import', step, data },
     ...{ now, deadlineAt: now + IMPORT_MS },
   })
 }
@@ -136,6 +142,7 @@ export function beginImport(
 interface BegunImport {
   accountId: string
   imageId: string
+  type?: ImportedType
   /** The first step: a file that the service fetches is downloaded before it is imported. */
   step: 'download' | 'import'
   data: ImportData
@@ -159,7 +166,7 @@ export async function deleteImage(
         'A server is being created from it. Wait for that operation, or delete the server.',
       )
     await dropSnapshot(tx, snapshot_id, now)
-    const subject = imageSubject(snapshot_id)
+    const subject = importSubject('image', snapshot_id)
     const ended = await cancelActive(tx, subject, now)
     await subjectIsGone(tx, subject, now)
     return ended

@@ -32,6 +32,8 @@ interface CopiedServers {
   subject(serverId: string): Subject
   /** True if a server is being created or restored from a snapshot, whose row is locked. */
   isUsing(tx: Queries, snapshotId: string): Promise<boolean>
+  /** The names of the servers with an ISO in their drive. */
+  withIso(tx: Queries, isoId: string): Promise<string[]>
 }
 
 export interface SnapshotsOptions {
@@ -168,7 +170,9 @@ export async function finishSnapshot(
   if (row?.status !== 'creating') return
   const priced = await pricedFor(tx, catalog, row.account_id)
   const price = made && snapshotPrice(priced, row.zone_slug, billedGb(made.bytes), now)
-  const copy = made && copyColumns(made, now)
+  // An ISO came from elsewhere, where it still is.
+  const isOffsite = row.item_type !== 'iso'
+  const copy = made && { ...copyColumns(made, now), ...(isOffsite ? {} : { offsite_due_at: null }) }
   const status = made ? ('available' as const) : ('error' as const)
   const ended = { operation_id: null, status_reason: reason, updated_at: now }
   const change = { status, ...ended, ...copy, ...price, priced_at: now }
@@ -250,7 +254,8 @@ export async function holdSnapshot(
   snapshotId: string,
 ): Promise<SnapshotTable | null> {
   const row = await lockSnapshot(tx, snapshotId)
-  return row?.account_id === accountId && row.status === 'available' ? row : null
+  const isDisk = row?.item_type !== 'iso'
+  return isDisk && row?.account_id === accountId && row.status === 'available' ? row : null
 }
 
 /** The row of a snapshot or an image, which no other transaction changes until this one ends. */

@@ -5,13 +5,13 @@ declare module '../database/schema.ts' {
 }
 
 /**
- * A disk that servers can be created from: a snapshot of a server's disk, or an image, which belongs to no server. The
- * rows of deleted ones stay, because usage lists them.
+ * A disk that servers can be created from: a snapshot of a server's disk, or an image, which belongs to no server. An
+ * ISO, for the drives of servers, lies beside them. The rows of deleted ones stay, because usage lists them.
  */
 export interface SnapshotTable {
   snapshot_id: string
   /** A backup is made by the service every day, is free, and expires. */
-  item_type: 'snapshot' | 'image' | 'backup'
+  item_type: 'snapshot' | 'image' | 'backup' | 'iso'
   account_id: string
   /** The project that is billed for it once its server is gone. */
   project_id: string

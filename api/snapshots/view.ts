@@ -2,6 +2,7 @@ import { labelsOf } from '../database/labels.ts'
 import { isoTime, isoTimeOrNull } from '../http/contract/fields.ts'
 import { formatMoney } from '../money.ts'
 import type { Image } from './image-schema.ts'
+import type { Iso } from './iso-schema.ts'
 import type { Backup, Snapshot } from './schema.ts'
 import type { SnapshotTable } from './tables.ts'
 
@@ -47,25 +48,36 @@ function copyView(row: SnapshotTable) {
   }
 }
 
+export function isoView(row: SnapshotTable): Iso {
+  return { iso_id: row.snapshot_id, ...fileView(row) }
+}
+
+/** The fields of a copy that a file may be received for. */
+function fileView(row: SnapshotTable) {
+  return {
+    name: row.name,
+    status: row.status === 'creating' ? ('importing' as const) : row.status,
+    status_reason: row.status_reason,
+    operation_id: row.operation_id,
+    size_gb: row.bytes === null ? null : billedGb(row.bytes),
+    content_bytes: row.content_bytes,
+    uploaded_bytes: row.uploaded_bytes,
+    zone_slug: row.zone_slug,
+    price_month_rub: formatMoney(row.price_month),
+    created_at: isoTime(row.created_at),
+    updated_at: isoTime(row.updated_at),
+  }
+}
+
 export function imageView(row: SnapshotTable): Image {
   return {
     image_id: row.snapshot_id,
-    name: row.name,
-    status: row.status === 'creating' ? 'importing' : row.status,
-    status_reason: row.status_reason,
-    operation_id: row.operation_id,
+    ...fileView(row),
+    labels: labelsOf(row),
+    offsite_at: isoTimeOrNull(row.offsite_at),
     template_id: row.template_id || null,
     os_family: row.os_family,
     default_username: row.username,
     min_disk_gb: row.disk_gb || null,
-    size_gb: row.bytes === null ? null : billedGb(row.bytes),
-    content_bytes: row.content_bytes,
-    uploaded_bytes: row.uploaded_bytes,
-    offsite_at: isoTimeOrNull(row.offsite_at),
-    zone_slug: row.zone_slug,
-    labels: labelsOf(row),
-    price_month_rub: formatMoney(row.price_month),
-    created_at: isoTime(row.created_at),
-    updated_at: isoTime(row.updated_at),
   }
 }

@@ -11,16 +11,17 @@ import { BackupSchedule } from '../servers/backups/schedule.ts'
 import { requireCover } from '../servers/commitment.ts'
 import { networkProcedures } from '../servers/lifecycle/attach.ts'
 import { Connectivity } from '../servers/lifecycle/connectivity.ts'
+import { driveProcedures } from '../servers/lifecycle/drive.ts'
 import { serverProcedures } from '../servers/lifecycle/procedures.ts'
 import { Reconciler } from '../servers/lifecycle/reconcile.ts'
-import { SERVER_SUBJECT } from '../servers/operations.ts'
+import { DRIVE_SUBJECT, SERVER_SUBJECT } from '../servers/operations.ts'
 import { Orders } from '../servers/order/orders.ts'
 import { poweredServers, presentServers, protectedServers } from '../servers/queries.ts'
 import { serverRows } from '../servers/rows.ts'
 import { serverProblems } from '../servers/schema.ts'
 import { Servers } from '../servers/servers.ts'
 import { imageProcedures } from '../snapshots/image-import.ts'
-import { IMAGE_SUBJECT } from '../snapshots/images.ts'
+import { IMAGE_SUBJECT, ISO_SUBJECT } from '../snapshots/images.ts'
 import { VOLUME_SUBJECT } from '../volumes/operations.ts'
 import { volumeProcedures } from '../volumes/procedures.ts'
 import { Addresses } from '../webhooks/addresses.ts'
@@ -42,6 +43,8 @@ export function renting(options: Wired, capacity: Capacity, turns: Turns) {
     [SERVER_SUBJECT]: serverProcedures(steps),
     [NETWORK_SUBJECT]: networkProcedures(steps),
     [IMAGE_SUBJECT]: imageProcedures(steps),
+    [ISO_SUBJECT]: imageProcedures(steps),
+    [DRIVE_SUBJECT]: driveProcedures(steps),
     [VOLUME_SUBJECT]: volumeProcedures(steps),
   }
   const schemas = operationSchemas(procedures)

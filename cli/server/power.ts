@@ -105,6 +105,8 @@ const outcomes: Record<Operation['type'], string> = {
   detach_volume: 'is detached',
   resize_volume: 'is grown',
   delete_volume: 'is deleted',
+  insert_iso: 'has the ISO in its drive',
+  eject_iso: 'has an empty drive',
 }
 
 /** Waits for an operation and prints its result, or shows it without waiting. */

@@ -3,6 +3,7 @@ import { restoreCommand } from '../snapshot.ts'
 import { consoleCommand } from './console.ts'
 import { createCommand } from './create.ts'
 import { detailsCommand } from './details.ts'
+import { ejectIsoCommand, insertIsoCommand } from './iso.ts'
 import { listServers } from './list.ts'
 import { metricsCommand } from './metrics.ts'
 import { listPorts, publishCommand, unpublishCommand } from './ports.ts'
@@ -39,6 +40,8 @@ export function serverCommand(): Command {
     rebuildCommand(),
     resetPasswordCommand(),
     ...rescueCommands(),
+    insertIsoCommand(),
+    ejectIsoCommand(),
     restoreCommand(),
     deleteCommand(),
   ]

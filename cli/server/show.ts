@@ -24,6 +24,7 @@ export async function showServer({ berth, show }: Session, server_id: string): P
     Status: ({ status }) => status,
     ...(server.status_reason === null ? {} : { Reason: reasonOf }),
     ...(server.rescue ? { Rescue: () => true } : {}),
+    ...(server.iso_id ? { ISO: ({ iso_id }) => iso_id } : {}),
     Size: sizeOf,
     OS: ({ template }) => template?.title ?? null,
     Backups: ({ backup_window }) => (backup_window === null ? null : `daily, ${backup_window}:00 UTC`),

@@ -1,5 +1,7 @@
 import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { bootableIso } from '../../api/drivers/test-iso.ts'
+import { make } from '../api/harness/ordering.ts'
 import { launch } from './chromium.ts'
 import { serveConsole } from './console.ts'
 
@@ -27,4 +29,29 @@ test('a file is uploaded as an image, which says why when it is none', async () 
   await page.getByText('Available').waitFor()
   await upload('page.img', Buffer.from('<html>'.repeat(100)))
   await page.getByText(/The file is not a disk image/).waitFor()
+})
+
+test('an ISO is uploaded, and put into the drive of a server and taken out', async () => {
+  const t = await serveConsole()
+  const server = await make(t, { name: 'web-1' })
+  const page = await t.open(browser)
+  const dialog = page.getByRole('dialog')
+  await page.goto(new URL('/isos', page.url()).href)
+  await page.getByRole('button', { name: 'New ISO' }).click()
+  const file = { name: 'debian.iso', mimeType: '', buffer: bootableIso('An installer') }
+  await dialog.getByLabel('File', { exact: true }).setInputFiles(file)
+  await dialog.getByRole('button', { name: 'Upload' }).click()
+  await dialog.waitFor({ state: 'detached' })
+  await page.getByText('Available').waitFor()
+  const drive = page.getByRole('region', { name: 'Drive' })
+  for (const [title, isIn] of [
+    ['debian.iso', true],
+    ['None', false],
+  ] as const) {
+    await page.goto(new URL(`/servers/${server}/settings`, page.url()).href)
+    await drive.getByLabel('ISO').selectOption(title)
+    await drive.getByRole('button', { name: 'Change' }).click()
+    await expect.poll(() => t.driver.isoOf(server) !== null).toBe(isIn)
+    await expect.poll(() => drive.getByRole('button', { name: 'Change' }).isDisabled()).toBe(true)
+  }
 })

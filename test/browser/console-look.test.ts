@@ -51,6 +51,7 @@ async function furnish(t: Console): Promise<string[]> {
     '/addresses',
     '/snapshots',
     '/images',
+    '/isos',
     '/volumes',
     '/projects',
     '/ssh-keys',

@@ -32,8 +32,8 @@ function without(is: (seen: { line: string; isOk: boolean }) => boolean, but: st
   return commands.filter((command) => lacks(command) !== but.includes(command))
 }
 
-// They read from their input or a file, which sessions have not: login.test.ts, console.test.ts, image.test.ts. What ssh prints is ssh's own: ssh.test.ts.
-const others = ['image upload', 'login', 'server ssh', 'server console']
+// They read from their input or a file, which sessions have not: login.test.ts, console.test.ts, image.test.ts, iso.test.ts. What ssh prints is ssh's own: ssh.test.ts.
+const others = ['image upload', 'iso upload', 'login', 'server ssh', 'server console']
 // They print nothing, or what is no reply.
 const silent = [
   'address delete',
@@ -47,6 +47,7 @@ const silent = [
   'firewall delete',
   'snapshot delete',
   'image delete',
+  'iso delete',
   'backup delete',
   'firewall detach',
   'ssh-key delete',

@@ -1,6 +1,6 @@
 import type { ServerTable } from '../../api/servers/tables.ts'
 
-const NO_RESCUE = { rescue_id: null, rescue_login: null }
+const NO_RESCUE = { rescue_id: null, rescue_login: null, iso_id: null }
 
 /** The row of a server that runs and is billed, for what looks at rows only: no machine belongs to it. */
 export function serverRow(

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { CpuType } from '../driver.ts'
 import type { Accel } from './host/accel.ts'
 import { SERIAL_FD } from './host/confine.ts'
+import { bootsIso, driveArguments } from './iso-drive.ts'
 import { type MachineFiles, type MachineRecord, seedOf } from './layout.ts'
 import { type Plugs, slotArguments } from './plug.ts'
 import { type LentVolume, volumeArguments } from './volume-plug.ts'
@@ -27,7 +28,8 @@ export function qemuArguments(
   { netdev, plugs, volumes }: Ends,
 ): string[] {
   const { spec, rescue, uuid } = record
-  const { direct } = rescue ?? record
+  // The kernel of an image would come before an ISO.
+  const direct = bootsIso(record) ? null : (rescue ?? record).direct
   return [
     ...['-name', `guest=${spec.serverId},debug-threads=on`, '-uuid', uuid],
     ...['-nodefaults', '-no-user-config', '-display', 'none'],
@@ -54,6 +56,7 @@ export function qemuArguments(
     ...['-device', 'virtserialport,chardev=ga,name=org.qemu.guest_agent.0'],
     // It comes last of the devices, so that those before it keep their places.
     ...volumeArguments(volumes),
+    ...driveArguments(record.iso, files.run, !direct && !rescue),
     ...screenArguments(sockets),
     ...['-add-fd', `fd=${SERIAL_FD},set=1`],
     ...[

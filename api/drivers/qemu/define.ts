@@ -46,9 +46,10 @@ export async function defineFiles(
   // A disk never shrinks, and that of a snapshot may be larger than the plan's.
   if (hasDisk) kept.diskGb = Math.max(spec.diskGb, old.spec.diskGb)
   await writeDurably(files.seed, seedVolume({ ...kept, userData, passwordHash }))
-  const { uuid, network, rescue } = old ?? { uuid: randomUUID(), network: null }
+  const { uuid, network, rescue, iso } = old ?? { uuid: randomUUID(), network: null }
   const wasCut = hasDisk && (old.wasCut ?? false)
-  return { uuid, spec: kept, passwordHash, network, base, direct, wasCut, ...(rescue && { rescue }) }
+  const beside = { ...(rescue && { rescue }), ...(iso && { iso }) }
+  return { uuid, spec: kept, passwordHash, network, base, direct, wasCut, ...beside }
 }
 
 /** Creates the disk and the seed of a rescue system for a machine that is off. @returns the machine's new record */

@@ -14,6 +14,7 @@ import { type Cgroups, removeCgroups } from './host/cgroup.ts'
 import { raisesLimits, spawnConfined, type Walls } from './host/confine.ts'
 import { isReadable, machineOwner } from './host/owner.ts'
 import { findByArgument, type Owner, type ProcessId } from './host/process.ts'
+import { lendIso } from './iso-drive.ts'
 import {
   type Layout,
   type MachineFiles,
@@ -95,6 +96,7 @@ export async function prepareRun(
   }
   for (const { id } of await context.volumes.of(record.spec.serverId))
     await context.volumes.lend(id, files.run, owner)
+  if (record.iso) await lendIso(record.iso, files.run, owner)
   for (const log of [files.passtLog, files.qemuLog, `${files.qemuLog}.1`, ...olderLogs(files)])
     await rm(log, { force: true })
   return {

@@ -54,6 +54,8 @@ export interface MachineRecord extends Stands {
   network: ServerNetwork | null
   /** The rescue system that it boots instead of its own disk, if any. */
   rescue?: Stands & { id: string }
+  /** The ISO in its drive, and its file; missing: none. */
+  iso?: { id: string; file: string }
   /** True if the machine last ended without its guest's shutdown. */
   wasCut?: boolean
 }
@@ -201,7 +203,7 @@ export async function writeRecord(files: MachineFiles, record: MachineRecord): P
 }
 
 /** Changes the paths of a record. */
-function moved<Kept extends Pick<MachineRecord, 'base' | 'direct' | 'rescue'>>(
+function moved<Kept extends Pick<MachineRecord, 'base' | 'direct' | 'rescue' | 'iso'>>(
   record: Kept,
   place: (path: string) => string,
 ): Kept {
@@ -209,8 +211,13 @@ function moved<Kept extends Pick<MachineRecord, 'base' | 'direct' | 'rescue'>>(
     base: place(base),
     direct: direct && { ...direct, kernel: place(direct.kernel), initrd: place(direct.initrd) },
   })
-  const { rescue } = record
-  return { ...record, ...move(record), ...(rescue && { rescue: { ...rescue, ...move(rescue) } }) }
+  const { rescue, iso } = record
+  return {
+    ...record,
+    ...move(record),
+    ...(rescue && { rescue: { ...rescue, ...move(rescue) } }),
+    ...(iso && { iso: { ...iso, file: place(iso.file) } }),
+  }
 }
 
 /**

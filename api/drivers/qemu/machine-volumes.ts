@@ -55,8 +55,8 @@ async function takeBack({ files }: MachineProcess, context: Context, id: string)
   await context.volumes.assign(id, null)
 }
 
-/** @returns null if the machine is off */
-async function monitorOf(process: MachineProcess): Promise<Qmp | null> {
+/** @returns null if the machine is off @throws DriverError unavailable */
+export async function monitorOf(process: MachineProcess): Promise<Qmp | null> {
   const seen = await process.look()
   if (seen.power === 'hung') throw new DriverError('unavailable', 'The machine does not respond')
   if (seen.power !== 'on') return null

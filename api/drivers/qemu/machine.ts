@@ -28,6 +28,7 @@ import type { MachineFiles, MachineRecord } from './layout.ts'
 import { cancelCopies, dropDraft } from './live-copy.ts'
 import { boundLog } from './logs.ts'
 import { growDiskOf, openScreenOf, setAddressIn, setPasswordIn } from './machine-guest.ts'
+import { insertIn } from './machine-iso.ts'
 import { MachineProcess } from './machine-process.ts'
 import { attachTo, detachFrom, growIn } from './machine-volumes.ts'
 import { isCardDriven, measureMachine } from './measure.ts'
@@ -241,6 +242,11 @@ export class Machine {
   /** @throws DriverError unavailable */
   growVolume(id: string): Promise<void> {
     return this.#exclusive(() => growIn(this.#process, this.#context, id))
+  }
+
+  /** @throws DriverError see Driver.insertIso */
+  insertIso(iso: MachineRecord['iso'] | null): Promise<void> {
+    return this.#exclusive(() => insertIn(this.#process, this.#context, iso))
   }
 
   powerOff(): Promise<void> {

@@ -231,6 +231,12 @@ export class QemuDriver extends QemuGuests implements Driver {
     this.#booting.end(serverId)
   }
 
+  insertIso(serverId: string, isoId: string | null): Promise<void> {
+    const machine = this.machine(serverId)
+    if (isoId === null) return machine.insertIso(null)
+    return this.#snapshots.useIso(isoId, (file) => machine.insertIso({ id: isoId, file }))
+  }
+
   async destroy(serverId: string, olderThan?: string): Promise<void> {
     const machine = this.machine(serverId)
     const base = (await machine.readRecord())?.base ?? ''

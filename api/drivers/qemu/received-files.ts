@@ -1,7 +1,14 @@
-import { constants, type FileHandle, open, stat, truncate } from 'node:fs/promises'
+import { chmod, constants, type FileHandle, link, open, rm, stat, truncate } from 'node:fs/promises'
 import { KeyedMutex, Semaphore } from '../../concurrency.ts'
 import { errorCode, syncFolder } from '../../files.ts'
-import { type DiskFormat, headerOf, requireDiskSize, UnusableDisk } from '../disk-header.ts'
+import {
+  type DiskFormat,
+  headerOf,
+  readFrom,
+  requireDiskSize,
+  requireIso,
+  UnusableDisk,
+} from '../disk-header.ts'
 import { DriverError } from '../driver.ts'
 import type { FileSpec, ImportState } from '../snapshots.ts'
 import { diskFailure, virtualSize } from './disk.ts'
@@ -105,7 +112,7 @@ export class ReceivedFiles {
     )
   }
 
-  async #work(id: string, { bytes, sha256 }: FileSpec, { abort }: Job): Promise<void> {
+  async #work(id: string, { bytes, sha256, isIso }: FileSpec, { abort }: Job): Promise<void> {
     const { signal } = abort
     const { file, disk: target } = this.#shelf.work(id)
     if ((await stat(file)).size < bytes) throw missing()
@@ -113,6 +120,7 @@ export class ReceivedFiles {
     const found = sha256 === null ? null : await sha256Of(file, signal)
     if (found !== sha256)
       throw new UnusableDisk(`The SHA-256 of the file is ${found}, not ${sha256}. Upload it again.`)
+    if (isIso) return this.#keepIso(id, { bytes, sha256: found ?? (await sha256Of(file, signal)) })
     const { format, virtualSizeBytes } = await headerOf(file)
     requireDiskSize(virtualSizeBytes)
     const data = Math.min(virtualSizeBytes, bytes * MOST_GROWTH + LEAST_BYTES)
@@ -127,6 +135,17 @@ export class ReceivedFiles {
     } finally {
       unwatch()
     }
+  }
+
+  /** Keeps an ISO as it came: only a guest reads more than its first bytes. */
+  async #keepIso(id: string, packed: Packed): Promise<void> {
+    const { file, iso } = this.#shelf.work(id)
+    await readFrom(file, requireIso)
+    await rm(iso, { force: true })
+    await link(file, iso)
+    await chmod(iso, 0o444)
+    const facts = { serverId: '', consistency: 'crash', direct: null, isIso: true } as const
+    await this.#shelf.publish(id, { ...facts, virtualSizeBytes: packed.bytes, ...packed })
   }
 
   /** Copies a disk without its header, as a user without rights, a network, or files but these two. */

@@ -34,10 +34,13 @@ export interface Manifest extends Draft {
   /** The size of the snapshot's disk file. */
   bytes: number
   sha256: string
+  /** True for an ISO, which disks can't be created from. */
+  isIso?: boolean
 }
 
 const GIB = 2 ** 30
 const DISK = 'disk.qcow2'
+const ISO = 'disk.iso'
 const MANIFEST = 'manifest.json'
 const REMOVED = 'removed'
 /** No id of a snapshot is this name. */
@@ -47,6 +50,7 @@ const TMP = 'tmp'
  * The snapshots on disk. Each is a flat qcow2, so that it can be the base of disks as an image is.
  *
  *   snapshots/<id>/{disk.qcow2, manifest.json, kernel, initrd}   read-only, appears by one rename
+ *   snapshots/<id>/{disk.iso, manifest.json}                     a customer's ISO
  *   snapshots/<id>/removed                                       it was removed, and a disk is still based on it
  *   snapshots/tmp/<id>/draft.json                                a copy that is in progress
  *   snapshots/tmp/<id>/draft.qcow2                               the whole disk of a running machine, uncompressed
@@ -73,6 +77,7 @@ export class Shelf {
       file: join(dir, 'file'),
       out,
       disk: join(out, DISK),
+      iso: join(out, ISO),
     }
   }
 
@@ -81,9 +86,14 @@ export class Shelf {
     return join(this.root, named(id))
   }
 
-  /** The disk of a snapshot, whose hash is in its manifest. */
-  diskOf(id: string): string {
-    return join(this.place(id), DISK)
+  /** The disk of a snapshot or the file of an ISO, whose hash is in its manifest. */
+  diskOf(id: string, isIso = false): string {
+    return join(this.place(id), isIso ? ISO : DISK)
+  }
+
+  /** @returns the file of an ISO; null: there is none */
+  async isoOf(id: string): Promise<string | null> {
+    return (await this.find(id))?.isIso ? this.diskOf(id, true) : null
   }
 
   /** Makes the folder of a new copy, or returns what an earlier call noted about it. */
@@ -198,7 +208,7 @@ export class Shelf {
   /** A snapshot as the base of a disk. */
   async image(id: string): Promise<StoredImage | null> {
     const manifest = await this.find(id)
-    if (!manifest) return null
+    if (!manifest || manifest.isIso) return null
     const { direct, sha256, virtualSizeBytes, bytes } = manifest
     const place = (name: string) => join(this.place(id), name)
     return {

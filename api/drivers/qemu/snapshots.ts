@@ -180,13 +180,13 @@ export class Snapshots {
 
   async #compare(id: string, signal: AbortSignal): Promise<VerifyState> {
     const manifest = await this.#shelf.find(id)
-    const image = await this.#shelf.image(id)
-    if (!manifest || !image) return { state: 'damaged', message: 'The snapshot is missing' }
+    if (!manifest) return { state: 'damaged', message: 'The snapshot is missing' }
     await this.#turn(signal)
     try {
-      const sha256 = await sha256Of(image.disk, signal)
+      const file = this.#shelf.diskOf(id, manifest.isIso)
+      const sha256 = await sha256Of(file, signal)
       if (sha256 === manifest.sha256) return { state: 'intact' }
-      return { state: 'damaged', message: `The hash of ${image.disk} is ${sha256}, not ${manifest.sha256}` }
+      return { state: 'damaged', message: `The hash of ${file} is ${sha256}, not ${manifest.sha256}` }
     } finally {
       this.#turns.release()
     }
@@ -210,6 +210,15 @@ export class Snapshots {
         return image
       }),
     )
+  }
+
+  /** Lets an ISO be put into a drive. @throws DriverError not_found */
+  useIso(id: string, work: (file: string) => Promise<void>): Promise<void> {
+    return this.#uses.run(id, async () => {
+      const file = await this.#shelf.isoOf(id)
+      if (file === null) throw new DriverError('not_found', 'The ISO does not exist')
+      await work(file)
+    })
   }
 
   /** Removes a hidden snapshot once its last disk is gone. @param base the base of a disk that was removed */

@@ -21,6 +21,7 @@ export type Method =
   | 'define'
   | 'rescue'
   | 'growDisk'
+  | 'insertIso'
   | 'start'
   | 'shutdown'
   | 'reset'
@@ -71,13 +72,19 @@ export interface Machine {
   /** The data that its guest has written to its disk, in tests. */
   data?: string
   /** Set for a snapshot, which is kept as a machine that never runs. */
-  copy?: { readyAt: number; consistency: 'filesystem' | 'crash' }
+  copy?: { readyAt: number; consistency: 'filesystem' | 'crash'; isoBytes?: number }
+  /** The ISO in its drive. */
+  iso?: string
   /** True for a snapshot that rotted on its disk. */
   isDamaged?: boolean
   /** How a snapshot's system starts in trials (default: it does). */
   boot?: TrialState
   /** The first part of a received file, and its header or the reason why it has none; gone once it is an image. */
-  file?: { first: { bytes: number; sha256: string }; header: DiskHeader | { unusable: string } }
+  file?: {
+    first: { bytes: number; sha256: string }
+    header: DiskHeader | { unusable: string }
+    isIso?: boolean
+  }
 }
 
 /** A store of machines that several processes share. */
@@ -146,9 +153,9 @@ export function requireOff(machine: Machine | undefined): void {
     throw new DriverError('start_failed', 'The machine is running; turn it off before it is changed.')
 }
 
-/** The size of a snapshot: half of its disk. */
-export function bytesOf({ diskGb }: Machine): number {
-  return diskGb * 2 ** 29
+/** The size of a snapshot: half of its disk. That of an ISO is its file's. */
+export function bytesOf({ diskGb, copy }: Machine): number {
+  return copy?.isoBytes ?? diskGb * 2 ** 29
 }
 
 export function hostKeyOf(machine: Machine): HostKey {

@@ -134,6 +134,15 @@ export class Simulator extends SimulatedSnapshots implements Driver {
     await this.machines.change(serverId, (machine) => withDisk(known(machine), diskGb))
   }
 
+  async insertIso(serverId: string, isoId: string | null): Promise<void> {
+    this.failIfTold('insertIso')
+    if (isoId !== null) await this.requireIso(isoId)
+    await this.machines.change(serverId, (machine) => {
+      const { iso: _before, ...others } = known(machine)
+      return isoId === null ? others : { ...others, iso: isoId }
+    })
+  }
+
   async start(serverId: string): Promise<'started' | 'queued'> {
     this.failIfTold('start')
     let isQueued = false
@@ -317,6 +326,11 @@ export class Simulator extends SimulatedSnapshots implements Driver {
   /** The hash of the password, and the addresses, that were set while the guest ran. */
   guestOf(serverId: string): Pick<Machine, 'passwordHash' | 'addresses'> {
     return this.machines.get(serverId)
+  }
+
+  /** The ISO in the drive of a machine; null: none. */
+  isoOf(serverId: string): string | null {
+    return this.machines.get(serverId).iso ?? null
   }
 
   /** The size of the disk in GB, as the guest would see it. */

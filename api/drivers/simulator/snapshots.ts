@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '../../clock.ts'
-import { readDiskHeader, requireDiskSize, UnusableDisk } from '../disk-header.ts'
+import { readDiskHeader, requireDiskSize, requireIso, UnusableDisk } from '../disk-header.ts'
 import { DriverError, type MachineSpec, type TrialMachine } from '../driver.ts'
 import {
   type FileSpec,
@@ -40,13 +40,22 @@ async function firstPart(content: AsyncIterable<Buffer>) {
 }
 
 /** @throws UnusableDisk. The hash of a file in several parts is not known here, and believed. */
-function diskSizeIn({ first, header }: NonNullable<Machine['file']>, { bytes, sha256 }: FileSpec): number {
+function diskSizeIn(file: NonNullable<Machine['file']>, { bytes, sha256, isIso }: FileSpec): number {
+  const { first, header } = file
   if (sha256 !== null && first.bytes === bytes && sha256 !== first.sha256)
     throw new UnusableDisk(`The SHA-256 of the file is ${first.sha256}, not ${sha256}. Upload it again.`)
+  if (isIso && file.isIso) return bytes
+  if (isIso) throw new UnusableDisk('The file is not an ISO image: it is neither ISO 9660 nor UDF.')
   if ('unusable' in header) throw new UnusableDisk(header.unusable)
   const size = header.format === 'raw' ? bytes : header.virtualSizeBytes
   requireDiskSize(size)
   return size
+}
+
+/** @throws the error, unless it says what is wrong with a file */
+function flawOf(error: unknown): { unusable: string } {
+  if (error instanceof UnusableDisk) return { unusable: error.message }
+  throw error
 }
 
 function noFile(): DriverError {
@@ -108,14 +117,10 @@ export abstract class SimulatedSnapshots extends SimulatedVolumes implements Sna
     if (at > 0 && !this.machines.find(id)) throw noFile()
     const { head, ...first } = await firstPart(content)
     if (at > 0) return
-    const header = await readDiskHeader(
-      async (from, bytes) => head.subarray(from, from + bytes),
-      ENDLESS,
-    ).catch((error: unknown) => {
-      if (error instanceof UnusableDisk) return { unusable: error.message }
-      throw error
-    })
-    await this.machines.change(id, () => fileMachine(imageId, { first, header }))
+    const read = async (from: number, bytes: number) => head.subarray(from, from + bytes)
+    const header = await readDiskHeader(read, ENDLESS).catch(flawOf)
+    const isIso = (await requireIso(read).catch(flawOf)) === undefined
+    await this.machines.change(id, () => fileMachine(imageId, { first, header, isIso }))
   }
 
   async importImage(imageId: string, source: SnapshotSpec | FileSpec): Promise<ImportState> {
@@ -139,7 +144,8 @@ export abstract class SimulatedSnapshots extends SimulatedVolumes implements Sna
     if (!file) return this.#copy(imageId, () => received)
     try {
       const size = diskSizeIn(file, spec)
-      const copy = { consistency: 'crash' as const, readyAt: this.options.clock.now() + this.options.copyMs }
+      const readyAt = this.options.clock.now() + this.options.copyMs
+      const copy = { consistency: 'crash' as const, readyAt, ...(spec.isIso ? { isoBytes: size } : {}) }
       await this.machines.change(id, () => ({ ...machine, diskGb: Math.ceil(size / 2 ** 30), copy }))
     } catch (error) {
       if (!(error instanceof UnusableDisk)) throw error
@@ -236,8 +242,18 @@ export abstract class SimulatedSnapshots extends SimulatedVolumes implements Sna
 
   /** @throws DriverError not_found, image_not_ready */
   protected requireReady(from: Machine | undefined): void {
-    if (!from) throw new DriverError('not_found', 'The snapshot does not exist.')
+    if (!from || from.copy?.isoBytes !== undefined)
+      throw new DriverError('not_found', 'The snapshot does not exist.')
     if (!this.isReady(from)) throw new DriverError('image_not_ready', 'The snapshot is not ready.')
+  }
+
+  /** @throws DriverError not_found */
+  protected async requireIso(isoId: string): Promise<void> {
+    const id = copyId(isoId)
+    await this.machines.refresh([id])
+    const iso = this.machines.find(id)
+    if (!iso || iso.copy?.isoBytes === undefined || !this.isReady(iso))
+      throw new DriverError('not_found', 'The ISO does not exist.')
   }
 
   protected isReady({ copy }: Machine): boolean {

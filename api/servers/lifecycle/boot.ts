@@ -55,7 +55,7 @@ export function bootSteps(
     try {
       const { power } = await driver.inspect(server.server_id)
       const lost = power === 'running' ? null : await settleParts(options, server)
-      if (lost) return volumeLost(lost)
+      if (lost) return lost
       await connectivity.tell(server).catch(ifUnsupported)
       if ((await driver.start(operation.subject_id)) === 'queued') return again(ASK_QUEUE_MS)
     } catch (error) {
@@ -72,7 +72,14 @@ export function bootSteps(
     return next('ready', BOOT_AT, { ready_by: clock.now() + BOOT_MS })
   }
 
-  const ready: Step<BootData, ServerTable> = async (operation, _signal, { pool }) => {
+  return { image: imageStep(options), make, boot, ready: readyStep(options) }
+}
+
+/** Waits until a login on the guest can succeed. */
+function readyStep({ clock, drivers }: ProcedureOptions): Step<BootData, ServerTable> {
+  return async (operation, _signal, { pool, iso_id, rescue_id }) => {
+    // An installer has no SSH.
+    if (iso_id !== null && rescue_id === null) return done()
     const driver = drivers.at(pool)
     const answer = await driver.ready(operation.subject_id)
     if (answer) return done({ host_keys: answer.hostKeys })
@@ -90,7 +97,6 @@ export function bootSteps(
       )
     return waiting(left)
   }
-  return { image: imageStep(options), make, boot, ready }
 }
 
 /** Continues with the boot if the machine has its disk; otherwise prepares the image for the disk. */
@@ -170,26 +176,39 @@ export async function prepareSnapshot(
 }
 
 /**
- * Gives a machine that is off the ports, the system and the volumes of its server.
- * @returns a volume that its host does not have; null: none
+ * Gives a machine that is off the ports, the system, the ISO and the volumes of its server.
+ * @returns the failure if its host does not have one of them
  */
-async function settleParts(options: ProcedureOptions, server: ServerTable): Promise<VolumeTable | null> {
+async function settleParts(
+  options: ProcedureOptions,
+  server: ServerTable,
+): Promise<StepResult<never> | null> {
   const { db, clock, drivers, log } = options
   const { server_id, pool } = server
   await settlePorts(db, server_id, clock.now())
   // A new disk has no rescue system beside it.
   if (server.has_disk) await drivers.at(pool).rescue(server_id, rescueOf(options, server))
+  try {
+    await drivers.at(pool).insertIso(server_id, server.iso_id)
+  } catch (error) {
+    if (!isLost(error)) throw error
+    return fail('iso_lost', 'The ISO is missing on its host. Take it out to start the server without it.')
+  }
   // A rebuilt machine has none yet.
   for (const volume of await attachedTo(db, server_id)) {
     try {
       await drivers.at(pool).attachVolume(volume.volume_id, server_id)
     } catch (error) {
-      if (!(error instanceof DriverError && error.code === 'not_found')) throw error
+      if (!isLost(error)) throw error
       log.error({ server_id, volume_id: volume.volume_id }, 'a volume is missing on its host')
-      return volume
+      return volumeLost(volume)
     }
   }
   return null
+}
+
+function isLost(error: unknown): boolean {
+  return error instanceof DriverError && error.code === 'not_found'
 }
 
 function volumeLost({ name }: VolumeTable): StepResult<never> {

@@ -26,6 +26,7 @@ import { nextWindow } from '../backup-window.ts'
 import { billingStart, bootTime } from '../billing-start.ts'
 import {
   type BootData,
+  driveSubject,
   type OffData,
   type RebuildData,
   type RescueData,
@@ -283,6 +284,7 @@ function removeConcluder({ clock }: ProcedureOptions): Procedure<object, ServerT
       await updateServer(tx, server, {
         ...gone,
         ssh_port: null,
+        iso_id: null,
         number: null,
         networks: '[]',
         password: null,
@@ -301,7 +303,8 @@ function removeConcluder({ clock }: ProcedureOptions): Procedure<object, ServerT
       const networks = membershipsOf(server).map(({ network_id }) => network_id)
       await leaveNetworks(tx, server.account_id, networks, server.server_id, now)
       await leaveVolumes(tx, server.server_id, now)
-      await subjectIsGone(tx, serverSubject(server.server_id), now)
+      for (const subject of [serverSubject, driveSubject])
+        await subjectIsGone(tx, subject(server.server_id), now)
     })
   }
 }

@@ -58,6 +58,7 @@ export function newRow(
     snapshot_id: source?.snapshotId ?? null,
     instance_id: null,
     rescue_id: null,
+    iso_id: null,
     rescue_login: null,
     crash_count: 0,
     crashed_at: null,

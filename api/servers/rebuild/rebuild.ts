@@ -1,18 +1,15 @@
-import { lockAccount } from '../../accounts/accounts.ts'
 import { requireGrace } from '../../billing/ledger.ts'
 import type { Capacity } from '../../catalog/capacity.ts'
 import { type Catalog, findZone } from '../../catalog/file.ts'
 import type { Clock } from '../../clock.ts'
 import type { Database, Queries } from '../../database/database.ts'
-import { requireProtectable } from '../../firewalls/protection.ts'
 import type { Actor } from '../../http/contract/auth.ts'
 import { bodyIssue, found, type Issue, invalid } from '../../http/contract/problem.ts'
 import type { Remember } from '../../http/contract/route.ts'
 import type { Engine } from '../../operations/engine.ts'
 import type { Secrets } from '../../secrets.ts'
 import { begin, type Started } from '../begin.ts'
-import { addedCost } from '../changes.ts'
-import { requireCover } from '../commitment.ts'
+import { requireTurnOn } from '../changes.ts'
 import { guard, requireUnprotected } from '../guard.ts'
 import { loginColumns, readLogin } from '../login.ts'
 import { serverProblems } from '../schema.ts'
@@ -77,9 +74,7 @@ export async function requireMeans(
 ): Promise<void> {
   const { account_id, price_hour } = server
   if (!turnsOn(action, server.status)) return requireGrace(tx, account_id, price_hour, clock.now() - graceMs)
-  await lockAccount(tx, account_id)
-  await requireCover(tx, account_id, addedCost(server, price_hour))
-  await requireProtectable(tx, capacity, [server])
+  await requireTurnOn({ capacity }, tx, server, price_hour)
 }
 
 /** Checks the template, the snapshot or the image of a request, which must fit the server. */

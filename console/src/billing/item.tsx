@@ -2,6 +2,7 @@ import type { UsageItem } from '@berth/sdk'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { imagesQuery } from '../image-queries.ts'
+import { isosQuery } from '../iso-queries.ts'
 import { addressesQuery } from '../network-queries.ts'
 import { snapshotsQuery } from '../servers/copies/queries.ts'
 import { serversQuery } from '../servers/queries.ts'
@@ -20,6 +21,7 @@ export function Item({ item_type, item_id, item_name }: ItemProps) {
   const snapshots = useQuery({ ...snapshotsQuery, enabled: isSnapshot }).data?.items ?? []
   const volumes = useQuery({ ...volumesQuery, enabled: item_type === 'volume' }).data?.items ?? []
   const images = useQuery({ ...imagesQuery, enabled: item_type === 'image' }).data?.items ?? []
+  const isos = useQuery({ ...isosQuery, enabled: item_type === 'iso' }).data?.items ?? []
   // An account may have more servers than the first page shows: those beyond it are not known to be deleted.
   const isServerThere =
     servers !== undefined &&
@@ -45,6 +47,10 @@ export function Item({ item_type, item_id, item_name }: ItemProps) {
         </Link>
       ) : images.some(({ image_id }) => image_id === item_id) ? (
         <Link to="/images" className="title">
+          {item_name}
+        </Link>
+      ) : isos.some(({ iso_id }) => iso_id === item_id) ? (
+        <Link to="/isos" className="title">
           {item_name}
         </Link>
       ) : (

@@ -64,6 +64,8 @@ export const useServersText = messages({
       detach_volume: 'Detach volume',
       resize_volume: 'Grow volume',
       delete_volume: 'Delete volume',
+      insert_iso: 'Insert ISO',
+      eject_iso: 'Eject ISO',
     },
     outcomes: {
       pending: 'Waiting',
@@ -147,6 +149,8 @@ export const useServersText = messages({
       detach_volume: 'Отключение тома',
       resize_volume: 'Увеличение тома',
       delete_volume: 'Удаление тома',
+      insert_iso: 'Вставка ISO-образа',
+      eject_iso: 'Извлечение ISO-образа',
     },
     outcomes: {
       pending: 'Ожидает',

@@ -1,12 +1,14 @@
-import type { Image, Zone } from '@berth/sdk'
-import { useMutation, useQuery } from '@tanstack/react-query'
-import { useEffect, useRef, useState } from 'react'
+import type { Zone } from '@berth/sdk'
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
 import { berth } from '../client.ts'
 import { refreshImages } from '../image-queries.ts'
 import { snapshotsQuery } from '../servers/copies/queries.ts'
 import { SelectField, TextField } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import { useImagesText } from './images-text.ts'
+import { UploadProgress } from './upload-progress.tsx'
+import { useUpload } from './use-upload.ts'
 
 type Source = 'snapshot' | 'file' | 'url'
 
@@ -71,12 +73,7 @@ export function ImageForm({ zones, onDone }: { zones: readonly Zone[]; onDone: (
       ) : null}
       <TextField label={t.name} value={name} onChange={(event) => change({ name: event.target.value })} />
       {source === 'snapshot' ? null : <SystemFields zones={zones} wanted={wanted} change={change} />}
-      {percent === null ? null : (
-        <p>
-          <progress className="bar" max={100} value={percent} aria-label={t.uploading} /> {percent}%{' '}
-          <span className="muted">{t.keepOpen}</span>
-        </p>
-      )}
+      <UploadProgress percent={percent} />
       <p className="muted">{t.abouts[source]}</p>
     </Form>
   )
@@ -127,43 +124,28 @@ function SystemFields({ zones, wanted, change }: FieldsProps & { zones: readonly
   )
 }
 
-/** Creates the image, and uploads its file; the upload ends when the form is closed. */
+/** Creates the image, and uploads its file. */
 function useCreation(wanted: Wanted, onDone: () => void) {
-  const [percent, setPercent] = useState<number | null>(null)
-  const closing = useRef(new AbortController())
-  useEffect(() => {
-    closing.current = new AbortController()
-    return () => closing.current.abort()
-  }, [])
-  const create = useMutation({
-    mutationFn: async () => {
+  return useUpload(
+    async (send) => {
       const { source, snapshot_id, url, zone_slug, username } = wanted
       const name = wanted.name.trim()
       const user = username.trim() === '' ? {} : { default_username: username.trim() }
-      const { signal } = closing.current
       if (source === 'snapshot') return berth.images.create({ name, snapshot_id })
       if (source === 'url') return berth.images.create({ name, url: url.trim(), zone_slug, ...user })
-      const file = wanted.file ?? new File([], name)
-      const begun =
-        (await unfinished(name, file.size)) ??
-        (await berth.images.create({ name, upload: true, content_bytes: file.size, zone_slug, ...user }))
-      const onProgress = (arrived: number, all: number) => setPercent(Math.floor((arrived / all) * 100))
-      await berth.images.upload(begun.image_id, file, { signal, onProgress })
-      return berth.images.import(begun.image_id)
+      return send(wanted.file ?? new File([], name), {
+        all: async () => (await berth.images.list({ limit: 200 })).items,
+        create: (content_bytes) =>
+          berth.images.create({ name, upload: true, content_bytes, zone_slug, ...user }),
+        name,
+        id: ({ image_id }) => image_id,
+        upload: berth.images.upload,
+        import: berth.images.import,
+      })
     },
-    onSettled: () => setPercent(null),
-    onSuccess: async () => {
+    async () => {
       await refreshImages()
       onDone()
     },
-  })
-  return { create, percent }
-}
-
-/** The image whose upload was begun before, with the same file. */
-async function unfinished(name: string, bytes: number): Promise<Image | undefined> {
-  const { items } = await berth.images.list({ limit: 200 })
-  return items.find(
-    (image) => image.status === 'uploading' && image.name === name && image.content_bytes === bytes,
   )
 }

@@ -41,6 +41,8 @@ export const errors: Readonly<Partial<Record<ErrorCode, string>>> = {
   image_in_use: 'Из этого образа сейчас создаётся сервер. Дождитесь завершения.',
   image_not_found: gone('Образ'),
   image_not_uploading: 'Этот образ не ждёт файла. Создайте новый.',
+  iso_in_use: 'Этот ISO-образ в приводе сервера. Сначала извлеките его.',
+  iso_not_found: gone('ISO-образ'),
   insufficient_balance: 'На балансе недостаточно средств. Пополните его.',
   insufficient_scope: 'Ваша роль этого не позволяет.',
   internal_error: 'Непредвиденная ошибка. Повторите; если не поможет, сообщите оператору номер запроса.',

@@ -43,6 +43,7 @@ test('an account sees itself, its quotas and the token that asks', async () => {
       firewalls: { limit: 20, used: 0 },
       snapshots: { limit: 20, used: 0 },
       images: { limit: 10, used: 0 },
+      isos: { limit: 10, used: 0 },
       image_files_gb: { limit: 200, used: 0 },
       members: { limit: 50, used: 0 },
     },

@@ -180,6 +180,7 @@ async function walkOperators(meter: Meter, t: TestApp): Promise<void> {
       firewalls: 20,
       snapshots: 20,
       images: 10,
+      isos: 10,
       image_files_gb: 200,
     },
     reason: 'Paid by bank transfer',

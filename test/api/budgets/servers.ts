@@ -1,3 +1,4 @@
+import { bootableIso } from '../../../api/drivers/test-iso.ts'
 import { catalogWith } from '../../harness/addresses.ts'
 import { type Call, type TestApp, testApp } from '../../harness/app.ts'
 import { make, order } from '../harness/ordering.ts'
@@ -66,6 +67,7 @@ export async function walkServers(meter: Meter): Promise<void> {
   await call('PATCH', image, { name: 'kept' })
   await call('DELETE', image)
   await walkUpload(meter, t, call)
+  await walkIso(meter, t, call, server)
   await call('DELETE', snapshot)
   await call('DELETE', server)
   await carriedOut(meter, t, 'delete')
@@ -83,6 +85,27 @@ async function walkUpload(meter: Meter, t: TestApp, call: TestApp['call']): Prom
   await call('POST', `/images/${image_id}/import`, {})
   await carriedOut(meter, t, 'import of a file')
   await call('DELETE', `/images/${image_id}`)
+}
+
+/** Uploads an ISO, and puts it into the drive of a server. */
+async function walkIso(meter: Meter, t: TestApp, call: TestApp['call'], server: string): Promise<void> {
+  const { zone_slug } = await order(t.call)
+  const file = bootableIso('An installer')
+  const begun = { name: 'installer', upload: true, content_bytes: file.length, zone_slug }
+  const { iso_id } = (await call('POST', '/isos', begun)).body
+  const iso = `/isos/${iso_id}`
+  const headers = { 'content-type': 'application/octet-stream', 'upload-offset': '0' }
+  await call('PATCH', `${iso}/content`, file, headers)
+  await call('POST', `${iso}/import`, {})
+  await carriedOut(meter, t, 'import of an ISO')
+  for (const read of [iso, '/isos']) await call('GET', read)
+  await call('PATCH', iso, { name: 'kept' })
+  for (const drive of [{ iso_id }, { iso_id: null }]) {
+    const name = drive.iso_id === null ? 'eject_iso' : 'insert_iso'
+    await meter.note(`PATCH /servers/{server_id}: ${name}`, () => t.call('PATCH', server, drive))
+    await carriedOut(meter, t, name)
+  }
+  await call('DELETE', iso)
 }
 
 /** Uses the routes of daily backups, carries one out, and turns it into a snapshot. */

@@ -40,6 +40,7 @@ test('zones, templates and presets are plain lists with ids that outlive a reins
         'rescue',
         'live_resize',
         'screen',
+        'isos',
       ],
       volume_gb_month_rub: '6.00',
       is_available: true,

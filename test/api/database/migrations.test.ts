@@ -50,6 +50,7 @@ const LATER: readonly string[] = [
     'username',
     'rescue_id',
     'rescue_login',
+    'iso_id',
   ],
 ]
 

@@ -1,5 +1,6 @@
 // A repeated request after the process died between the first one's commit and its reply.
 import { expect, test } from 'vitest'
+import { bootableIso } from '../../../api/drivers/test-iso.ts'
 import { Idempotency } from '../../../api/http/server/idempotency.ts'
 import { Secrets } from '../../../api/secrets.ts'
 import { catalogWith } from '../../harness/addresses.ts'
@@ -185,25 +186,42 @@ test('a repeated create whose object is gone is a 404 of that object, and create
   }
 })
 
-/** An image whose file is there, and not yet imported. */
-async function uploadedImage(t: TestApp): Promise<string> {
+/** An image and an ISO whose files are there, and not yet imported. */
+async function uploadedFiles(t: TestApp): Promise<{ image_id: string; iso_id: string }> {
+  const send = async (list: 'images' | 'isos', payload: Buffer) => {
+    const file = { name: 'own', upload: true, content_bytes: payload.length, zone_slug: 'local-1' }
+    const reply = await t.call('POST', `/${list}`, file)
+    expect(reply).toMatchObject({ status: 202 })
+    const { image_id, iso_id } = reply.body
+    const headers = {
+      authorization: `Bearer ${t.token}`,
+      'content-type': 'application/octet-stream',
+      'upload-offset': '0',
+    }
+    const url = `/v1/${list}/${image_id ?? iso_id}/content`
+    expect((await t.app.http.inject({ method: 'PATCH', url, headers, payload })).statusCode).toBe(200)
+    return image_id ?? iso_id
+  }
   const disk = Buffer.alloc(512)
   disk.writeUInt16BE(0x55aa, 510)
-  const file = { name: 'own', upload: true, content_bytes: disk.length, zone_slug: 'local-1' }
-  const { image_id } = (await t.call('POST', '/images', file)).body
-  const headers = {
-    authorization: `Bearer ${t.token}`,
-    'content-type': 'application/octet-stream',
-    'upload-offset': '0',
-  }
-  const url = `/v1/images/${image_id}/content`
-  expect((await t.app.http.inject({ method: 'PATCH', url, headers, payload: disk })).statusCode).toBe(200)
-  return image_id
+  return { image_id: await send('images', disk), iso_id: await send('isos', bootableIso('An installer')) }
 }
+
+const ISO = { name: 'a', zone_slug: 'local-1', upload: true, content_bytes: 40_000 }
 
 /** Actions on a server that need no body. */
 const bodiless = (...actions: string[]) =>
   Object.fromEntries(actions.map((action) => [`/servers/{server_id}/${action}`, {}]))
+
+/** The paths to which a POST may have an idempotency key, in order. */
+async function postsWithKeys(t: TestApp): Promise<string[]> {
+  const { paths } = (await t.call('GET', '/openapi.json')).body
+  // Those of people have no account that a key could belong to.
+  const takesKey = ({ security }: { security: object[] }) => security.some((way) => 'token' in way)
+  return Object.keys(paths)
+    .filter((path) => 'post' in paths[path] && takesKey(paths[path].post))
+    .sort()
+}
 
 test('every POST that makes something notes what it made', async () => {
   const { urls } = await playedProviders()
@@ -224,6 +242,8 @@ test('every POST that makes something notes what it made', async () => {
     '/servers/{server_id}/restore': {},
     '/images': { name: 'a' },
     '/images/{image_id}/import': {},
+    '/isos': ISO,
+    '/isos/{iso_id}/import': {},
     '/backups/{backup_id}/snapshot': {},
     ...bodiless('console', 'screen'),
     '/servers/{server_id}/stop': {},
@@ -239,12 +259,8 @@ test('every POST that makes something notes what it made', async () => {
     '/webhooks/{webhook_id}/test': {},
     '/webhooks/{webhook_id}/rotate-secret': {},
   }
-  const ids: Record<string, string> = { server_id: id, image_id: await uploadedImage(t) }
-  const { paths } = (await t.call('GET', '/openapi.json')).body
-  // Those of people have no account that a key could belong to.
-  const takesKey = ({ security }: { security: object[] }) => security.some((way) => 'token' in way)
-  const posts = Object.keys(paths).filter((path) => 'post' in paths[path] && takesKey(paths[path].post))
-  expect(posts.sort()).toEqual(Object.keys(bodies).sort())
+  const ids: Record<string, string> = { server_id: id, ...(await uploadedFiles(t)) }
+  expect(await postsWithKeys(t)).toEqual(Object.keys(bodies).sort())
   for (const [path, body] of Object.entries(bodies)) {
     const here = path.replace(/\{(\w+)\}/g, (_, name) => ids[name] ?? '')
     const { snapshot_id: copied } = ids

@@ -12,6 +12,7 @@ import { Failed } from '../../ui/states.tsx'
 import { refreshServers } from '../actions.ts'
 import { readLabels } from '../create/order.ts'
 import { DeleteServer } from './delete-server.tsx'
+import { DriveCard } from './drive-card.tsx'
 import { PasswordCard } from './password-card.tsx'
 import { RebuildCard } from './rebuild-card.tsx'
 import { RescueCard } from './rescue-card.tsx'
@@ -28,6 +29,7 @@ export function SettingsTab() {
           <General server={server} />
           <ResizeCard key={`${server.cpu} ${server.ram_mb} ${server.disk_gb}`} server={server} />
           <PasswordCard server={server} />
+          <DriveCard key={server.iso_id} server={server} />
           <RescueCard server={server} />
           <RebuildCard key={server.template_id} server={server} />
           <Danger server={server} />

@@ -86,6 +86,12 @@ export const useDetailsText = messages({
     resetAboutKeys:
       'Sets a password for the terminal, in case you have lost your SSH key. The server keeps running; the overview then shows the password.',
     resetNeedsRunning: 'The server must be running.',
+    driveTitle: 'Drive',
+    driveAbout:
+      'The next start boots the ISO in the drive before the disk: install a system by hand on the screen, and then empty the drive.',
+    driveIso: 'ISO',
+    driveEmpty: 'None',
+    driveChange: 'Change',
     rescueTitle: 'Rescue system',
     rescue: 'Boot rescue system',
     unrescue: 'Boot own disk',
@@ -195,6 +201,12 @@ export const useDetailsText = messages({
     resetAboutKeys:
       'Задаёт пароль для входа через терминал, если SSH-ключ потерян. Сервер продолжает работать; пароль появится в обзоре.',
     resetNeedsRunning: 'Сервер должен работать.',
+    driveTitle: 'Привод',
+    driveAbout:
+      'При следующем запуске сервер загрузится с ISO-образа, а не с диска: установите систему вручную на экране и освободите привод.',
+    driveIso: 'ISO-образ',
+    driveEmpty: 'Нет',
+    driveChange: 'Изменить',
     rescueTitle: 'Режим спасения',
     rescue: 'Загрузить систему спасения',
     unrescue: 'Загрузить с диска',

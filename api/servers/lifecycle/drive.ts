@@ -1,0 +1,51 @@
+import { DriverError } from '../../drivers/driver.ts'
+import { again, done, fail, type Runner, runner, type Step } from '../../operations/procedure.ts'
+import type { OperationTable } from '../../operations/tables.ts'
+import type { DriveData, driveTypes } from '../operations.ts'
+import { getServer, lockServer, updateServer } from '../store.ts'
+import type { ServerTable } from '../tables.ts'
+import type { ProcedureOptions } from './spec.ts'
+
+const HOST_MS = 5_000
+
+/** The procedures that change the ISO in the drive of a server. */
+export function driveProcedures(options: ProcedureOptions): Record<(typeof driveTypes)[number], Runner> {
+  const { db, clock } = options
+  const change = runner<DriveData, ServerTable>({
+    steps: { change: changeStep(options) },
+    read: ({ subject_id }: OperationTable) => getServer(db, subject_id),
+    // Each start gives the machine what the row says, so that the driver needs no repair.
+    conclude: async ({ subject_id, data }, outcome, { iso_id }) => {
+      const now = clock.now()
+      return async (tx) => {
+        const server = await lockServer(tx, subject_id)
+        if (outcome.status === 'succeeded' || server?.iso_id !== iso_id) return
+        await updateServer(tx, server, { iso_id: data.before, updated_at: now })
+      }
+    },
+  })
+  return { insert_iso: change, eject_iso: change }
+}
+
+function changeStep({ drivers, log }: ProcedureOptions): Step<DriveData, ServerTable> {
+  return async ({ operation_id }, _signal, { server_id, pool, iso_id }) => {
+    const driver = drivers.at(pool)
+    try {
+      // A machine that is not there gets it when it first starts.
+      if ((await driver.inspect(server_id)).power !== 'absent') await driver.insertIso(server_id, iso_id)
+      return done()
+    } catch (error) {
+      if (!(error instanceof DriverError)) throw error
+      if (error.code === 'unsupported')
+        return fail(
+          'not_supported',
+          'The server has no drive while it runs. Stop it, insert the ISO, and start it again.',
+        )
+      if (error.code === 'not_found')
+        return fail('iso_lost', 'The ISO is missing on its host. Upload it again.')
+      if (error.code !== 'unavailable') throw error
+      log.warn({ err: error, operation_id }, 'a host does not answer; waiting for it')
+      return again(HOST_MS)
+    }
+  }
+}

@@ -1,0 +1,38 @@
+import { messages } from '../messages.ts'
+
+export const useIsosText = messages({
+  en: {
+    title: 'ISOs',
+    about: 'Put an ISO into the drive of a server to install any system by hand.',
+    add: 'New ISO',
+    addNow: 'Fetch ISO',
+    upload: 'Upload',
+    source: 'Comes from',
+    sources: { file: 'A file of this computer', url: 'A file at an address' },
+    fileHint: 'An ISO 9660 or UDF image',
+    urlHint: 'An ISO 9660 or UDF image on the public internet',
+    statuses: { uploading: 'Upload', importing: 'Being checked', available: 'Available', error: 'Failed' },
+    none: 'No ISOs',
+    noneAbout: 'Upload the ISO of an installer, and insert it in the settings of a server.',
+    noZones: 'No zone supports ISOs.',
+    deleteTitle: (name: string) => `Delete the ISO ${name}?`,
+    deleteAbout: 'It can not be in the drive of a server.',
+  },
+  ru: {
+    title: 'ISO-образы',
+    about: 'Вставьте ISO-образ в привод сервера, чтобы установить любую систему вручную.',
+    add: 'Новый ISO-образ',
+    addNow: 'Скачать ISO-образ',
+    upload: 'Загрузить',
+    source: 'Источник',
+    sources: { file: 'Файл с этого компьютера', url: 'Файл по адресу' },
+    fileHint: 'Образ ISO 9660 или UDF',
+    urlHint: 'Образ ISO 9660 или UDF в открытом интернете',
+    statuses: { uploading: 'Загрузка', importing: 'Проверяется', available: 'Готов', error: 'Не удался' },
+    none: 'ISO-образов нет',
+    noneAbout: 'Загрузите ISO-образ установщика и вставьте его в настройках сервера.',
+    noZones: 'Ни одна зона не поддерживает ISO-образы.',
+    deleteTitle: (name) => `Удалить ISO-образ ${name}?`,
+    deleteAbout: 'Он не должен быть в приводе сервера.',
+  },
+})
