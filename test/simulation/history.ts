@@ -315,6 +315,14 @@ class History {
 
   // ---- what happens ----
 
+  /** Time passes in which nothing runs. A late call arrives before: it would be later than any is. */
+  async #pass(ms: number): Promise<void> {
+    const { scheduler } = this
+    const leftMs = this.#installation.host.lateUntil - scheduler.elapsed()
+    if (leftMs > 0) await scheduler.run(leftMs)
+    scheduler.jump(ms)
+  }
+
   /** Some hours pass, and then for some seconds everything happens at once. */
   async #moment(at: number): Promise<void> {
     const { scheduler } = this
@@ -323,7 +331,7 @@ class History {
     scheduler.reseed(this.#seed, 6, at)
     this.#faults.reseed(this.#seed, 7, at)
     this.#faults.isOn = chance.is(0.85)
-    scheduler.jump(chance.is(0.2) ? chance.between(1, 120_000) : chance.below((2 * MONTH_MS) / moments))
+    await this.#pass(chance.is(0.2) ? chance.between(1, 120_000) : chance.below((2 * MONTH_MS) / moments))
     this.#steps.unsettle()
     await this.#revive()
     const count = this.#moves.length
@@ -359,7 +367,7 @@ class History {
         await by(customer.members.at(-1))
         await by(what === 'change_role' || what === 'remove_member' ? customer.members[0] : undefined)
       }
-      if (what === 'day') scheduler.jump(25 * HOUR)
+      if (what === 'day') await this.#pass(25 * HOUR)
       else if (this.#setup.isRough) await this.#roughly(carryOut(), what, chance)
       else await scheduler.until(carryOut(), HOUR, what)
       for (let left = TOUR_MS; left === TOUR_MS || this.#auditor.isBusy; left -= 3_000) {

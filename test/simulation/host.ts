@@ -36,6 +36,8 @@ export class Host {
   #older: Map<string, MachineState> | null = null
   /** Nothing answers before this time. */
   awayUntil = 0
+  /** The last call of a process that was cut off arrives before this time. */
+  lateUntil = 0
   /** The disk is full before this time. */
   fullUntil = 0
   /** Carries out a call; the history looks at what it does to disks. */
@@ -83,7 +85,10 @@ export class Host {
     const faults = this.#faults
     const isLate = commands.includes(name) && happens('late_call')
     const slowMs = isLate ? LATE_MS : happens('slow_call') ? faults.delayMs(10, 120_000) : 0
-    if (isLate) this.onLate(process)
+    if (isLate) {
+      this.lateUntil = this.#scheduler.elapsed() + slowMs + 1
+      this.onLate(process)
+    }
     await this.#scheduler.cross(this.actor, label, slowMs)
     this.#refuse(name, happens)
     const outcome = await this.#effect(name, given, happens)
