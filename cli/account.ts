@@ -121,7 +121,9 @@ function topUpCommand(): Command {
           amount_rub: amount,
           ...(provider === undefined ? {} : { provider }),
           ...(saveMethod ? { save_method: true } : {}),
-          ...(method === undefined ? {} : { method_id: await idOf(berth, paymentMethodKind, method) }),
+          ...(method === undefined
+            ? {}
+            : { payment_method_id: await idOf(berth, paymentMethodKind, method) }),
         })
         if (begun.url === null && method === undefined)
           note('The payment provider does not answer yet. Waiting for its page.')

@@ -9,12 +9,12 @@ import { listCommand } from './session.ts'
 export const paymentMethodKind = kind({
   noun: 'payment-method',
   all: (berth) => berth.payments.allMethods(),
-  id: ({ method_id }) => method_id,
+  id: ({ payment_method_id }) => payment_method_id,
   name: ({ last_four, brand }) => last_four ?? brand,
 })
 
 const columns: Columns<PaymentMethod> = {
-  id: ({ method_id }) => method_id,
+  id: ({ payment_method_id }) => payment_method_id,
   provider: ({ provider }) => provider,
   brand: ({ brand }) => brand,
   last_four: ({ last_four }) => last_four,

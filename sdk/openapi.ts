@@ -1811,8 +1811,8 @@ export interface PaymentCreate {
   /** The payment provider (default: the first of `GET /account/payment_providers`) */
   provider?: 'yookassa' | 'stripe' | undefined
   /** Saved payment method to charge, instead of a page of the provider */
-  method_id?: string | undefined
-  /** Whether the method is saved once it has paid; not with `method_id`. Default: false. */
+  payment_method_id?: string | undefined
+  /** Whether the method is saved once it has paid; not with `payment_method_id`. Default: false. */
   save_method?: boolean | undefined
   /** Page to which the provider sends the customer back, paid or not (default: the billing page of the console) */
   return_url?: string | undefined
@@ -1827,7 +1827,7 @@ export interface PaymentList {
 
 export interface PaymentMethod {
   /** Id of the saved payment method */
-  method_id: string
+  payment_method_id: string
   /** The payment provider. More will be added; show an unknown one by its name. */
   provider: 'yookassa' | 'stripe'
   /** Brand of the card, or the type of another method, in the provider's words */
@@ -4275,10 +4275,10 @@ export interface Routes {
     reply: PaymentMethodList
   }
   /** Delete a saved payment method */
-  'DELETE /account/payment_methods/{method_id}': {
+  'DELETE /account/payment_methods/{payment_method_id}': {
     path: {
-      /** Id of the method, a UUID */
-      method_id: string
+      /** Id of the payment method, a UUID */
+      payment_method_id: string
     }
     reply: undefined
   }

@@ -24,9 +24,9 @@ export function payments({ sleep }: Pick<Settings, 'sleep'>, call: Call) {
     /** One page of the saved payment methods. */
     methods,
     /** All saved payment methods, page by page. */
-    allMethods: (options?: CallOptions) => everyItem(methods, 'method_id', {}, options),
-    deleteMethod: (method_id: string, options?: CallOptions) =>
-      call('DELETE /account/payment_methods/{method_id}', { path: { method_id } }, options),
+    allMethods: (options?: CallOptions) => everyItem(methods, 'payment_method_id', {}, options),
+    deleteMethod: (payment_method_id: string, options?: CallOptions) =>
+      call('DELETE /account/payment_methods/{payment_method_id}', { path: { payment_method_id } }, options),
     /** Begins a payment: its `url` is the page where the customer pays; a saved method needs none. */
     create: (body: PaymentCreate, options?: CallOptions) => call('POST /account/payments', { body }, options),
     /** Resolves when a payment is no longer pending, or as soon as a condition of yours is true. */

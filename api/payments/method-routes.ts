@@ -27,14 +27,14 @@ export function paymentMethodRoutes({ db, clock }: Paying): Route[] {
     route({
       id: 'deletePaymentMethod',
       method: 'DELETE',
-      path: `${path}/:method_id`,
+      path: `${path}/:payment_method_id`,
       scope: 'account:write',
       tag,
       summary: 'Delete a saved payment method',
       description:
         'It cannot be charged from here on, and the provider is told to forget it. A payment that was begun with it still ends.',
-      params: { method_id: paymentProblems.payment_method_not_found },
-      load: ({ actor, params }) => findMethod(db, actor.accountId, params.method_id),
+      params: { payment_method_id: paymentProblems.payment_method_not_found },
+      load: ({ actor, params }) => findMethod(db, actor.accountId, params.payment_method_id),
       reply: { 204: null },
       run: ({ loaded }) => deleteMethod(db, clock, loaded),
     }),

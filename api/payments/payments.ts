@@ -63,7 +63,13 @@ function ofAccount(db: Queries, accountId: string) {
 export async function startPayment(
   paying: Paying,
   accountId: string,
-  { amount_rub, provider: wanted, return_url, method_id, save_method = false }: PaymentCreate,
+  {
+    amount_rub,
+    provider: wanted,
+    return_url,
+    payment_method_id: method_id,
+    save_method = false,
+  }: PaymentCreate,
   remember: Remember,
 ): Promise<PaymentTable> {
   const { db, clock, providers, siteUrl } = paying
@@ -73,7 +79,7 @@ export async function startPayment(
     throw invalid([bodyIssue('amount_rub', fault, `amount_rub must be from ${LEAST} to ${MOST} rubles.`)])
   if (method_id !== undefined && save_method)
     throw invalid([
-      bodyIssue('save_method', 'mutually_exclusive', 'save_method must be false with method_id.'),
+      bodyIssue('save_method', 'mutually_exclusive', 'save_method must be false with payment_method_id.'),
     ])
   const name = method_id === undefined ? wanted : (await findMethod(db, accountId, method_id)).provider
   if (wanted !== undefined && wanted !== name)

@@ -88,7 +88,7 @@ function startRoute(paying: Paying): Route {
     tag,
     summary: 'Top up the balance',
     description:
-      'Begins a payment: send the customer to its `url`, a page of the provider. If the provider does not answer, `url` is null: poll the payment until it has one. It is added to the balance once, when the API of the provider confirms exactly this amount in rubles. A suspended account can pay, too. With `method_id` the saved method is charged at once, without a page: poll the payment until it is no longer pending.',
+      'Begins a payment: send the customer to its `url`, a page of the provider. If the provider does not answer, `url` is null: poll the payment until it has one. It is added to the balance once, when the API of the provider confirms exactly this amount in rubles. A suspended account can pay, too. With `payment_method_id` the saved method is charged at once, without a page: poll the payment until it is no longer pending.',
     body: PaymentCreate,
     reply: { 201: Payment },
     errors: [

@@ -75,7 +75,7 @@ export type Payment = Static<typeof Payment>
 
 export const PaymentMethod = Type.Object(
   {
-    method_id: MethodId,
+    payment_method_id: MethodId,
     provider: Provider,
     brand: Type.String({
       description: "Brand of the card, or the type of another method, in the provider's words",
@@ -114,7 +114,7 @@ export const PaymentCreate = Type.Object(
         examples: ['yookassa'],
       }),
     ),
-    method_id: Type.Optional(
+    payment_method_id: Type.Optional(
       uuid(
         '01a1fb44-5b20-7e2d-9f5c-3a2f1e0d9c8b',
         'Saved payment method to charge, instead of a page of the provider',
@@ -122,7 +122,7 @@ export const PaymentCreate = Type.Object(
     ),
     save_method: Type.Optional(
       Type.Boolean({
-        description: 'Whether the method is saved once it has paid; not with `method_id`',
+        description: 'Whether the method is saved once it has paid; not with `payment_method_id`',
         default: false,
         examples: [false],
       }),

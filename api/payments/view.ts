@@ -21,7 +21,7 @@ export function paymentView(row: PaymentTable): Payment {
 export function paymentMethodView(row: PaymentMethodTable): PaymentMethod {
   const { method_id, brand, last_four, expires } = row
   return {
-    ...{ method_id, brand, last_four, expires },
+    ...{ payment_method_id: method_id, brand, last_four, expires },
     provider: nameOf(row.provider),
     created_at: isoTime(row.created_at),
   }

@@ -198,7 +198,7 @@ function objectRoutes(options: ImagesOptions): Route[] {
       ...object,
       scope: 'servers:write',
       summary: 'Rename an image',
-      description: 'Only the name can be changed. It may be changed while the image is being made.',
+      description: 'Its name and labels can be changed. They may be changed while the image is being made.',
       body: ImageUpdate,
       reply: { 200: Image },
       run: async ({ loaded, body }) =>

@@ -42,7 +42,8 @@ function listRoute({ db }: ImagesOptions): Route {
     scope: 'servers:read',
     tag,
     summary: 'List ISOs',
-    description: 'Returns the ISO images of the account, newest first.',
+    description:
+      'Returns the ISO images of the account, newest first. Each can be put into the drives of servers of its zone.',
     query: IsoQuery,
     reply: { 200: listOf(Iso) },
     run: (call) => paged(call, (page) => listIsos(db, call.actor.accountId, page), isoView),
@@ -179,7 +180,7 @@ function objectRoutes(options: ImagesOptions): Route[] {
       ...object,
       scope: 'servers:write',
       summary: 'Rename an ISO',
-      description: 'Only the name can be changed.',
+      description: 'Only the name can be changed. It may be changed while a server has it in its drive.',
       body: IsoUpdate,
       reply: { 200: Iso },
       run: async ({ loaded, body }) =>

@@ -63,7 +63,8 @@ function objectRoutes(options: SnapshotsOptions): Route[] {
       ...object,
       scope: 'servers:write',
       summary: 'Change a snapshot',
-      description: 'Its name and labels can be changed, also while the snapshot is being made.',
+      description:
+        'Its name and labels can be changed. They may be changed while the snapshot is being made.',
       body: SnapshotUpdate,
       reply: { 200: Snapshot },
       run: async ({ loaded, body }) => snapshotView(await updateSnapshot(options, loaded, body)),

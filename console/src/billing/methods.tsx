@@ -25,7 +25,7 @@ export function Methods() {
       <Table
         label={t.methods}
         rows={items}
-        idOf={({ method_id }) => method_id}
+        idOf={({ payment_method_id }) => payment_method_id}
         columns={[
           { title: t.method, cell: methodName },
           { title: t.expires, cell: ({ expires }) => expires ?? '' },
@@ -58,7 +58,7 @@ function DeleteMethod({ method, onClose }: { method: PaymentMethod; onClose: () 
   const t = useBillingText()
   const name = methodName(method)
   const remove = useMutation({
-    mutationFn: () => berth.payments.deleteMethod(method.method_id),
+    mutationFn: () => berth.payments.deleteMethod(method.payment_method_id),
     onSuccess: async () => {
       await queryClient.invalidateQueries({ queryKey: ['balance', 'methods'] })
       onClose()

@@ -26,7 +26,7 @@ export function TopUp({
   const [chosen, setChosen] = useState('')
   const methods = useQuery(methodsQuery).data?.items ?? []
   const [picked, setPicked] = useState('')
-  const method = methods.find(({ method_id }) => method_id === picked)
+  const method = methods.find(({ payment_method_id }) => payment_method_id === picked)
   const [isSaved, setSaved] = useState(false)
   const provider = (providers.find((one) => one.provider === chosen) ?? providers[0])?.provider
   const begin = useMutation({
@@ -34,7 +34,7 @@ export function TopUp({
       berth.payments.create({
         amount_rub: amount.trim().replace(',', '.'),
         ...(method
-          ? { method_id: method.method_id }
+          ? { payment_method_id: method.payment_method_id }
           : { save_method: isSaved, ...(provider ? { provider } : {}) }),
       }),
     onSuccess: async ({ payment_id, url }: Payment) => {
@@ -67,7 +67,7 @@ export function TopUp({
               value={picked}
               options={[
                 { value: '', title: t.otherMethod },
-                ...methods.map((one) => ({ value: one.method_id, title: methodName(one) })),
+                ...methods.map((one) => ({ value: one.payment_method_id, title: methodName(one) })),
               ]}
               onChange={setPicked}
             />

@@ -10,6 +10,8 @@ test('an account sees itself, its quotas and the token that asks', async () => {
     account_id: t.accountId,
     email: 'customer1@example.com',
     is_smtp_open: false,
+    price_percent: 0,
+    preset_prices_rub: {},
     has_hcloud: false,
     name: 'Customer 1',
     status: 'active',

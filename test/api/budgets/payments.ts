@@ -34,8 +34,8 @@ export async function walkPayments(meter: Meter): Promise<void> {
   await call('POST', '/account/payments', { amount_rub: '500', provider: 'stripe', save_method: true })
   played.last.status = 'succeeded'
   await look('book a payment, and save its method')
-  const { method_id } = (await call('GET', '/account/payment_methods')).body.items[0]
-  await call('POST', '/account/payments', { amount_rub: '500', method_id })
-  await call('DELETE', `/account/payment_methods/${method_id}`)
+  const { payment_method_id } = (await call('GET', '/account/payment_methods')).body.items[0]
+  await call('POST', '/account/payments', { amount_rub: '500', payment_method_id })
+  await call('DELETE', `/account/payment_methods/${payment_method_id}`)
   await look('book a charge, and forget its method')
 }

@@ -15,11 +15,11 @@ async function withMethod(provider: (typeof PROVIDERS)[number]) {
   await look()
   const { items } = (await t.call('GET', METHODS)).body
   const charge = (amount_rub = '300') =>
-    t.call('POST', '/account/payments', { amount_rub, method_id: items[0].method_id })
+    t.call('POST', '/account/payments', { amount_rub, payment_method_id: items[0].payment_method_id })
   const balance = async () => (await t.call('GET', '/account/balance')).body.balance
   const [card] = [...played.cards.values()]
   if (!card) throw new Error('no card was saved')
-  return { ...paid, items, charge, balance, card, path: `${METHODS}/${items[0].method_id}` }
+  return { ...paid, items, charge, balance, card, path: `${METHODS}/${items[0].payment_method_id}` }
 }
 
 test.each(PROVIDERS)('a method saved at %s is charged without a page, and booked once', async (provider) => {
@@ -125,9 +125,9 @@ test('an account saves at most ten methods, with those that payments are about t
 
 test('a charge names a method of the account alone, at the provider that has saved it', async () => {
   const { t, items } = await withMethod('stripe')
-  const [{ method_id }] = items
+  const [{ payment_method_id }] = items
   const start = (body: object, call = t.call) =>
-    call('POST', '/account/payments', { amount_rub: '500', method_id, ...body })
+    call('POST', '/account/payments', { amount_rub: '500', payment_method_id, ...body })
   expect(codeOf(await start({ provider: 'yookassa' }))).toEqual([422, 'validation_failed'])
   expect(codeOf(await start({ save_method: true }))).toEqual([422, 'validation_failed'])
   const other = t.callAs(await t.makeToken(['read', 'write'], { accountId: await t.makeAccount('0') }))
