@@ -48,8 +48,8 @@ const HEADERS = [
   'cookie: a=b',
 ]
 
-/** A stream has no end to wait for. */
-const isAnswered = (path: string) => path !== '/events/stream'
+/** A stream has no end to wait for. A valid order of an image or ISO fetches a file from another host. */
+const isAnswered = (path: string) => !['/events/stream', '/images', '/isos'].includes(path)
 
 /** Requests as bytes, valid and not, that follow from the seed. */
 export class Requests {
