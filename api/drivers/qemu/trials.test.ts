@@ -45,7 +45,11 @@ const trials = () => readdirSync(join(world.dataDir, 'trials'))
 
 test('a snapshot that starts is told from one without partitions, and from one without its file system', async () => {
   const good = await snapshotOf('good')
-  expect(await tried(good)).toEqual({ state: 'booted', sign: 'agent' })
+  // On a busy host the console may show a login before the agent answers.
+  expect(await tried(good)).toMatchObject({
+    state: 'booted',
+    sign: expect.stringMatching(/^(agent|console)$/),
+  })
   // Neither the list of machines nor the snapshot knows of it.
   expect([...(await world.driver.list()).keys()]).toEqual(['good'])
   const bad = await snapshotOf('bad', '0 512')
