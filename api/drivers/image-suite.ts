@@ -79,6 +79,7 @@ export function imageTests(
     expect(await world().driver.verifySnapshot('installer')).not.toMatchObject({ state: 'damaged' })
     const lost = { code: 'not_found' }
     await expect(made('of-iso', { image: { snapshotId: 'installer' } })).rejects.toMatchObject(lost)
+    await world().driver.destroy('of-iso')
     await made('driven', {})
     await expect(world().driver.insertIso('driven', 'none')).rejects.toMatchObject(lost)
     await expect(world().driver.insertIso('nobody', 'installer')).rejects.toMatchObject(lost)
