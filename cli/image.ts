@@ -1,22 +1,15 @@
 import type { Image } from '@berth/sdk'
 import { Command } from 'commander'
 import { deleteCommand } from './delete.ts'
-import { nothingToChange, Refusal } from './errors.ts'
-import { find, idOf } from './find.ts'
+import { Refusal } from './errors.ts'
+import { idOf } from './find.ts'
 import { addFileOptions, type FileOptions, systemOf, uploadImage } from './image-upload.ts'
-import {
-  type LabelChanges,
-  type Labels,
-  labelsAfter,
-  labelText,
-  withLabelChanges,
-  withLabelFilter,
-  withLabels,
-} from './labels.ts'
+import { type Labels, labelText, withLabelFilter, withLabels } from './labels.ts'
 import type { Columns } from './output.ts'
 import { imageKind } from './server/image-kind.ts'
 import { snapshotKind } from './server/snapshot-kind.ts'
 import { action, listCommand, type Session } from './session.ts'
+import { updateCommand } from './update.ts'
 import { addWaitOptions, type WaitOptions, waitFor, wantsWait } from './wait.ts'
 
 const columns = {
@@ -55,7 +48,14 @@ export function imageCommand(): Command {
     .addCommand(showCommand())
     .addCommand(createCommand())
     .addCommand(uploadCommand())
-    .addCommand(updateCommand())
+    .addCommand(
+      updateCommand(
+        imageKind,
+        'change the name and labels of an image',
+        (berth, id, change) => berth.images.update(id, change),
+        showImage,
+      ),
+    )
     .addCommand(
       deleteCommand(imageKind, 'delete an image, or cancel one that is being made', (berth, id) =>
         berth.images.delete(id),
@@ -153,21 +153,4 @@ async function showMade(session: Session, begun: Image, options: WaitOptions): P
   if (!wantsWait(session, options) || begun.operation_id === null) return showImage(session, begun)
   await waitFor(session, await berth.operations.get(begun.operation_id))
   await showImage(session, await berth.images.get(begun.image_id))
-}
-
-function updateCommand(): Command {
-  return withLabelChanges(
-    new Command('update')
-      .description('change the name and labels of an image')
-      .argument('<image>', 'name or id')
-      .option('--name <name>', 'new name'),
-  ).action(
-    action(async (session, given: string, options: { name?: string } & LabelChanges) => {
-      const { berth } = session
-      if (Object.keys(options).length === 0) throw nothingToChange('image')
-      const before = await find(berth, imageKind, given)
-      const change = { name: options.name, ...labelsAfter(before, options) }
-      await showImage(session, await berth.images.update(before.image_id, change))
-    }),
-  )
 }

@@ -1,22 +1,14 @@
 import type { Network } from '@berth/sdk'
 import { Command } from 'commander'
 import { deleteCommand } from './delete.ts'
-import { nothingToChange } from './errors.ts'
 import { find, idOf, kind } from './find.ts'
-import {
-  type LabelChanges,
-  type Labels,
-  labelsAfter,
-  labelText,
-  withLabelChanges,
-  withLabelFilter,
-  withLabels,
-} from './labels.ts'
+import { type Labels, labelText, withLabelFilter, withLabels } from './labels.ts'
 import type { Columns } from './output.ts'
 import { placeOf } from './place.ts'
 import { serverKind } from './server/kind.ts'
 import { follow } from './server/power.ts'
 import { action, listCommand, type Session } from './session.ts'
+import { updateCommand } from './update.ts'
 import { addWaitOptions, type WaitOptions, wantsWait } from './wait.ts'
 
 export const networkKind = kind({
@@ -57,7 +49,14 @@ export function networkCommand(): Command {
     )
     .addCommand(showCommand())
     .addCommand(createCommand())
-    .addCommand(updateCommand())
+    .addCommand(
+      updateCommand(
+        networkKind,
+        'change the name and labels of a private network',
+        (berth, id, change) => berth.networks.update(id, change),
+        showNetwork,
+      ),
+    )
     .addCommand(
       deleteCommand(networkKind, 'delete a private network without servers', (berth, id) =>
         berth.networks.delete(id),
@@ -104,23 +103,6 @@ function createCommand(): Command {
       const { berth } = session
       const { zone_slug } = await placeOf(berth, { zone })
       await showNetwork(session, await berth.networks.create({ name, zone_slug, ip_range, labels }))
-    }),
-  )
-}
-
-function updateCommand(): Command {
-  return withLabelChanges(
-    new Command('update')
-      .description('change the name and labels of a private network')
-      .argument('<network>', 'name or id')
-      .option('--name <name>', 'new name'),
-  ).action(
-    action(async (session, given: string, options: { name?: string } & LabelChanges) => {
-      const { berth } = session
-      if (Object.keys(options).length === 0) throw nothingToChange('network')
-      const before = await find(berth, networkKind, given)
-      const change = { name: options.name, ...labelsAfter(before, options) }
-      await showNetwork(session, await berth.networks.update(before.network_id, change))
     }),
   )
 }

@@ -2,22 +2,14 @@ import type { Snapshot } from '@berth/sdk'
 import { Command } from 'commander'
 import { confirmName } from './ask.ts'
 import { deleteCommand } from './delete.ts'
-import { nothingToChange } from './errors.ts'
 import { find, idOf } from './find.ts'
-import {
-  type LabelChanges,
-  type Labels,
-  labelsAfter,
-  labelText,
-  withLabelChanges,
-  withLabelFilter,
-  withLabels,
-} from './labels.ts'
+import { type Labels, labelText, withLabelFilter, withLabels } from './labels.ts'
 import { type Columns, printable } from './output.ts'
 import { serverKind } from './server/kind.ts'
 import { follow } from './server/power.ts'
 import { copyKind, snapshotKind } from './server/snapshot-kind.ts'
 import { action, listCommand, type Session } from './session.ts'
+import { updateCommand } from './update.ts'
 import { addWaitOptions, type WaitOptions, waitFor, wantsWait } from './wait.ts'
 
 const columns = {
@@ -59,7 +51,14 @@ export function snapshotCommand(): Command {
     )
     .addCommand(showCommand())
     .addCommand(createCommand())
-    .addCommand(updateCommand())
+    .addCommand(
+      updateCommand(
+        snapshotKind,
+        'change the name and labels of a snapshot',
+        (berth, id, change) => berth.snapshots.update(id, change),
+        showSnapshot,
+      ),
+    )
     .addCommand(
       deleteCommand(snapshotKind, 'delete a snapshot, or cancel one that is being made', (berth, id) =>
         berth.snapshots.delete(id),
@@ -113,23 +112,6 @@ function createCommand(): Command {
       if (!wantsWait(session, options) || begun.operation_id === null) return showSnapshot(session, begun)
       await waitFor(session, await berth.operations.get(begun.operation_id))
       await showSnapshot(session, await berth.snapshots.get(begun.snapshot_id))
-    }),
-  )
-}
-
-function updateCommand(): Command {
-  return withLabelChanges(
-    new Command('update')
-      .description('change the name and labels of a snapshot')
-      .argument('<snapshot>', 'name or id')
-      .option('--name <name>', 'new name'),
-  ).action(
-    action(async (session, given: string, options: { name?: string } & LabelChanges) => {
-      const { berth } = session
-      if (Object.keys(options).length === 0) throw nothingToChange('snapshot')
-      const before = await find(berth, snapshotKind, given)
-      const change = { name: options.name, ...labelsAfter(before, options) }
-      await showSnapshot(session, await berth.snapshots.update(before.snapshot_id, change))
     }),
   )
 }

@@ -5,19 +5,12 @@ import { text as readAll } from 'node:stream/consumers'
 import type { SshKey } from '@berth/sdk'
 import { Command } from 'commander'
 import { deleteCommand } from './delete.ts'
-import { exitCodes, nothingToChange, Refusal } from './errors.ts'
-import { find, idOf, kind } from './find.ts'
-import {
-  type LabelChanges,
-  type Labels,
-  labelsAfter,
-  labelText,
-  withLabelChanges,
-  withLabelFilter,
-  withLabels,
-} from './labels.ts'
+import { exitCodes, Refusal } from './errors.ts'
+import { idOf, kind } from './find.ts'
+import { type Labels, labelText, withLabelFilter, withLabels } from './labels.ts'
 import type { Columns } from './output.ts'
 import { action, listCommand, type Session } from './session.ts'
+import { updateCommand } from './update.ts'
 
 export const sshKeyKind = kind({
   noun: 'ssh-key',
@@ -54,7 +47,14 @@ export function sshKeyCommand(): Command {
     )
     .addCommand(showCommand())
     .addCommand(addCommand())
-    .addCommand(updateCommand())
+    .addCommand(
+      updateCommand(
+        sshKeyKind,
+        'change the name and labels of an SSH key',
+        (berth, id, change) => berth.sshKeys.update(id, change),
+        showKey,
+      ),
+    )
     .addCommand(
       deleteCommand(sshKeyKind, 'delete an SSH key; servers created with it keep it', (berth, id) =>
         berth.sshKeys.delete(id),
@@ -107,23 +107,6 @@ function addCommand(): Command {
           'Give it a name: berth ssh-key add <name>',
         )
       await showKey(session, await session.berth.sshKeys.create({ name, public_key, labels }))
-    }),
-  )
-}
-
-function updateCommand(): Command {
-  return withLabelChanges(
-    new Command('update')
-      .description('change the name and labels of an SSH key')
-      .argument('<ssh-key>', 'name or id')
-      .option('--name <name>', 'new name'),
-  ).action(
-    action(async (session, given: string, options: { name?: string } & LabelChanges) => {
-      const { berth } = session
-      if (Object.keys(options).length === 0) throw nothingToChange('ssh-key')
-      const before = await find(berth, sshKeyKind, given)
-      const change = { name: options.name, ...labelsAfter(before, options) }
-      await showKey(session, await berth.sshKeys.update(before.ssh_key_id, change))
     }),
   )
 }
