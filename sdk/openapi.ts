@@ -727,7 +727,7 @@ export interface DocumentSeller {
 export interface DocumentVat {
   /** Rate in percent */
   percent: string
-  /** Whether prices include it; otherwise it was added and debited when the document was issued */
+  /** If true, prices include it. If false, it was added and debited when the document was issued */
   is_included: boolean
 }
 
@@ -1812,7 +1812,7 @@ export interface PaymentCreate {
   provider?: 'yookassa' | 'stripe' | undefined
   /** Saved payment method to charge, instead of a page of the provider */
   payment_method_id?: string | undefined
-  /** Whether the method is saved once it has paid; not with `payment_method_id`. Default: false. */
+  /** If true, the method is saved once it has paid. It must be false with `payment_method_id`. Default: false. */
   save_method?: boolean | undefined
   /** Page to which the provider sends the customer back, paid or not (default: the billing page of the console) */
   return_url?: string | undefined

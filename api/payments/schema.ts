@@ -122,7 +122,8 @@ export const PaymentCreate = Type.Object(
     ),
     save_method: Type.Optional(
       Type.Boolean({
-        description: 'Whether the method is saved once it has paid; not with `payment_method_id`',
+        description:
+          'If true, the method is saved once it has paid. It must be false with `payment_method_id`',
         default: false,
         examples: [false],
       }),

@@ -64,7 +64,7 @@ const Vat = Type.Object(
     percent: Type.String({ description: 'Rate in percent', examples: ['20'] }),
     is_included: Type.Boolean({
       description:
-        'Whether prices include it; otherwise it was added and debited when the document was issued',
+        'If true, prices include it. If false, it was added and debited when the document was issued',
     }),
   },
   { title: 'DocumentVat', description: 'Value-added tax of the document' },
