@@ -210,16 +210,6 @@ export function listOff(db: Queries, pool: string) {
     .execute()
 }
 
-/** Servers of a pool that were deleted at this moment or later. */
-export function listDeletedSince(db: Queries, pool: string, moment: number) {
-  return db
-    .selectFrom('servers')
-    .select('server_id')
-    .where('deleted_at', '>=', moment)
-    .where('pool', '=', pool)
-    .execute()
-}
-
 /** The pools of these servers, without those that are gone. */
 export async function poolsOfServers(db: Queries, ids: readonly string[]) {
   return ids.length === 0
@@ -366,14 +356,35 @@ export function serversOf(db: Queries, accountId: string): Promise<ServerTable[]
 
 /** Returns those of these ids that belong to existing servers. */
 export async function knownServers(db: Queries, ids: readonly string[]): Promise<Set<string>> {
-  const known = new Set<string>()
-  // Databases limit the number of parameters.
-  for (let at = 0; at < ids.length; at += ASKED_AT_ONCE) {
-    const some = ids.slice(at, at + ASKED_AT_ONCE)
-    const rows = await alive(db).select('server_id').where('server_id', 'in', some).execute()
-    for (const { server_id } of rows) known.add(server_id)
-  }
-  return known
+  const rows = await inParts(ids, (some) =>
+    alive(db).select('server_id').where('server_id', 'in', some).execute(),
+  )
+  return new Set(rows.map(({ server_id }) => server_id))
+}
+
+/** Returns those of these ids that belong to deleted servers of a pool. */
+export async function deletedServers(db: Queries, pool: string, ids: readonly string[]): Promise<string[]> {
+  const rows = await inParts(ids, (some) =>
+    db
+      .selectFrom('servers')
+      .select('server_id')
+      .where('server_id', 'in', some)
+      .where('pool', '=', pool)
+      .where('deleted_at', 'is not', null)
+      .execute(),
+  )
+  return rows.map(({ server_id }) => server_id)
+}
+
+/** Reads some rows at a time, because databases limit the number of parameters. */
+async function inParts<Row>(
+  ids: readonly string[],
+  read: (some: readonly string[]) => Promise<Row[]>,
+): Promise<Row[]> {
+  const rows: Row[] = []
+  for (let at = 0; at < ids.length; at += ASKED_AT_ONCE)
+    rows.push(...(await read(ids.slice(at, at + ASKED_AT_ONCE))))
+  return rows
 }
 
 /** Deletes the rows of servers that are gone; their events were recorded before. */

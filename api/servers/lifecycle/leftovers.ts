@@ -6,7 +6,7 @@ import type { Drivers } from '../../drivers/drivers.ts'
 import type { Engine } from '../../operations/engine.ts'
 import { begin } from '../begin.ts'
 import { offIn } from '../states.ts'
-import { listDeletedSince, listOff, lockServer } from '../store.ts'
+import { deletedServers, listOff, lockServer } from '../store.ts'
 
 /** Commands of a process that was cut off have reached their machines by then, or never will. */
 export const LATE_MS = 3600_000
@@ -36,14 +36,15 @@ export async function endLeftovers(options: LeftoverOptions): Promise<void> {
 }
 
 async function endIn(pool: string, { db, clock, drivers, log }: LeftoverOptions): Promise<void> {
-  // The database is read first, so that a machine listed afterwards does not belong to an operation that has just
-  // ended.
-  const deleted = await listDeletedSince(db, pool, clock.now() - LATE_MS)
+  // Those that are off are read first, so that a machine listed afterwards does not belong to an operation that has
+  // just ended.
   const off = await listOff(db, pool)
-  if (deleted.length === 0 && off.length === 0) return
   const driver = drivers.at(pool)
   const machines = await driver.list()
-  for (const { server_id } of deleted.filter((row) => machines.has(row.server_id))) {
+  // However long ago they were deleted: no process may have run since the command arrived.
+  for (const server_id of await deletedServers(db, pool, [...machines.keys()])) {
+    // It may have been deleted since it was listed.
+    if ((await driver.inspect(server_id)).power === 'absent') continue
     log.warn({ server_id }, 'a machine appeared after its server was deleted; it is deleted')
     await driver.destroy(server_id)
   }

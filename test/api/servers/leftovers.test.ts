@@ -18,6 +18,20 @@ test('a machine that appears after its server was deleted is deleted, and one of
   expect([...(await t.driver.list()).keys()]).toEqual(['foreign'])
 })
 
+test('a machine of a deleted server is deleted although no process ran for a day', async () => {
+  const t = await testApp()
+  const define = vi.spyOn(t.driver, 'define')
+  const id = await make(t)
+  const [spec] = define.mock.calls[0] ?? []
+  if (!spec) throw new Error('no machine was made')
+  await t.call('DELETE', `/servers/${id}`)
+  await t.finish()
+  await t.driver.define(spec)
+  t.clock.advance(25 * 3600_000)
+  await t.app.reconciler.sweep()
+  expect([...(await t.driver.list()).keys()]).toEqual([])
+})
+
 test('a machine that is turned on after its server was stopped is turned off again', async () => {
   const t = await testApp()
   const [late, inTime] = [await make(t), await make(t)]
