@@ -72,11 +72,11 @@ export class QemuWorld {
     return world
   }
 
-  /** Builds an image whose guest never leaves its boot loader: a boot sector that jumps to itself. */
+  /** Builds an image whose guest never leaves its boot loader: a boot sector that halts. */
   async makeLoader(): Promise<ImageSpec> {
     const file = join(this.dataDir, 'loader.img')
     const disk = Buffer.alloc(2 ** 20)
-    disk.writeUInt16BE(0xebfe, 0)
+    disk.set([0xfa, 0xf4, 0xeb, 0xfd], 0) // cli; hlt; jmp to hlt
     disk.writeUInt16BE(0x55aa, 510)
     writeFileSync(file, disk)
     const loader: ImageSpec = { slug: 'loader', sources: [{ type: 'file', path: file }] }
