@@ -19,26 +19,27 @@ export async function poolsToBackUp(db: Queries, now: number): Promise<string[]>
   return rows.map(({ pool }) => pool)
 }
 
-/** The server of a pool that has waited longest for its backup. */
-export function dueBackups(db: Queries, pool: string, now: number) {
+/**
+ * The server of a pool that has waited longest for its backup, if no server of the pool is being backed up. One
+ * statement decides both: between two, another process could begin the backup of one server, and this one the next.
+ */
+export function dueBackup(db: Queries, pool: string, now: number) {
   return toBackUp(db, now)
     .select('server_id')
     .where('pool', '=', pool)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('servers as busy')
+            .select('busy.server_id')
+            .where('busy.deleted_at', 'is', null)
+            .where('busy.pool', '=', pool)
+            .where('busy.backing_up', 'is not', null),
+        ),
+      ),
+    )
     .orderBy('backup_due_at')
     .orderBy('server_id')
     .limit(1)
-    .execute()
-}
-
-/** True if a server of the pool is being backed up. */
-export async function isBackingUp(db: Queries, pool: string): Promise<boolean> {
-  const rows = await db
-    .selectFrom('servers')
-    .select('server_id')
-    .where('deleted_at', 'is', null)
-    .where('pool', '=', pool)
-    .where('backing_up', 'is not', null)
-    .limit(1)
-    .execute()
-  return rows.length > 0
+    .executeTakeFirst()
 }

@@ -12,7 +12,7 @@ import { copyDisk } from '../snapshots/snapshots.ts'
 import { checkAction } from '../states.ts'
 import { lockServer, postponeBackup } from '../store.ts'
 import { BootChecks } from './boot-checks.ts'
-import { dueBackups, isBackingUp, poolsToBackUp } from './due.ts'
+import { dueBackup, poolsToBackUp } from './due.ts'
 import { verifyCopies } from './verify.ts'
 
 const LOOK_EVERY_MS = 5_000
@@ -95,8 +95,7 @@ export class BackupSchedule {
   /** A host copies one disk at a time, and no server should be busy while it waits for its turn. */
   async #lookAt(pool: string): Promise<void> {
     const { db, clock, log } = this.#options
-    if (await isBackingUp(db, pool)) return
-    const [due] = await dueBackups(db, pool, clock.now())
+    const due = await dueBackup(db, pool, clock.now())
     if (!due) return
     try {
       await this.#begin(due.server_id)
