@@ -55,6 +55,8 @@ const GATHER_MS = 50
 /** After a look that failed. */
 const LOOK_AGAIN_MS = 1_000
 const MAX_ATTEMPTS = 6
+/** The longest pause between two attempts of a step. */
+const LONGEST_PAUSE_MS = 60_000
 /**
  * A step that ends sooner than this after the last write is not saved by itself, since commits are most of a quick
  * step's cost. After a crash, the next process begins one step earlier, which every step allows.
@@ -318,15 +320,17 @@ export class Engine {
 
   async #runStep(operation: OperationTable, signal: AbortSignal): Promise<StepResult<string>> {
     const { clock, log } = this.#options
-    if (clock.now() >= operation.deadline_at)
+    const runner = runnerOf(this.#options.procedures, operation)
+    const mayFail = runner?.endsDone !== true
+    if (mayFail && clock.now() >= operation.deadline_at)
       return fail(
         'operation_timeout',
         `The operation did not finish in time; it was at the step "${operation.step}".`,
       )
     try {
-      const runner = runnerOf(this.#options.procedures, operation)
       if (!runner) throw new Error(`there is no procedure for ${operation.subject_type}.${operation.type}`)
       const result = await runner.run(operation, signal)
+      if (result.kind === 'fail' && !mayFail) throw new Error(`${result.code}: ${result.message}`)
       if (result.kind !== 'again') operation.attempt = 0
       return result
     } catch (error) {
@@ -334,12 +338,12 @@ export class Engine {
       operation.attempt += 1
       const { operation_id, step, attempt } = operation
       const what = { err: error, operation_id, step, attempt }
-      if (attempt >= MAX_ATTEMPTS) {
+      if (attempt >= MAX_ATTEMPTS && mayFail) {
         log.error(what, 'a step failed for the last time: its operation fails')
         return failureOf(error)
       }
       log.warn(what, 'a step failed')
-      return again(1_000 * 2 ** (operation.attempt - 1))
+      return again(Math.min(1_000 * 2 ** (attempt - 1), LONGEST_PAUSE_MS))
     }
   }
 

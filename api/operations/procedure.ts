@@ -46,6 +46,11 @@ export interface Procedure<Data, Subject = undefined> {
   /** True if the writes of a success concern nothing but the subject, so that several may share a transaction. */
   sharesEnds?: boolean
   /**
+   * True if it is carried out until it is done: it has no deadline, and a step that fails is tried again for as long as
+   * it takes.
+   */
+  endsDone?: boolean
+  /**
    * Called once the outcome is known: inspects the machine, then returns the changes to write. The write shares the
    * transaction that ends the operation, so that both happen or neither.
    */
@@ -61,6 +66,7 @@ export interface Runner {
   /** The names of its steps. */
   steps: readonly string[]
   sharesEnds?: boolean
+  endsDone?: boolean
   /** Runs the step that the row is at. @returns the data whole, as JSON */
   run(row: OperationTable, signal: AbortSignal): Promise<StepResult<string>>
   conclude(row: OperationTable, outcome: Outcome): Promise<(tx: Queries) => Promise<void>>
@@ -89,6 +95,7 @@ export function runner<Data extends object, Subject = undefined>({
   read = async () => undefined as Subject, // a procedure whose steps need their subject reads it
   conclude,
   sharesEnds = false,
+  endsDone = false,
 }: Procedure<Data, Subject>): Runner {
   const open = (row: OperationTable): Operation<Data> => ({ ...row, data: dataOf<Data>(row) })
   // The engine claims a row anew after each pause, so that this never outlives the steps of one run.
@@ -101,6 +108,7 @@ export function runner<Data extends object, Subject = undefined>({
   return {
     steps: Object.keys(steps),
     sharesEnds,
+    endsDone,
     run: async (row, signal) => {
       const step = steps[row.step]
       if (!step) throw new Error(`no such step: "${row.step}"`)

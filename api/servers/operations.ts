@@ -103,6 +103,7 @@ export const plans: {
   unrescue: { first: () => 'shutdown', deadlineMs: 60 * MINUTE },
   snapshot: { first: () => 'copy', deadlineMs: 12 * 60 * MINUTE },
   backup: { first: () => 'copy', deadlineMs: 12 * 60 * MINUTE },
+  // It is not subject to it (Procedure.endsDone).
   delete: { first: () => 'destroy', deadlineMs: 60 * MINUTE },
 }
 export const operationTypes = Object.keys(plans)

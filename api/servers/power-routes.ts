@@ -38,7 +38,7 @@ function deleteRoute(options: PowerRoutesOptions, load: ServerLoader): Route {
     tag,
     summary: 'Delete a server and its disk',
     description:
-      'The server and all data on its disk are lost for good, in whatever status it is; an operation in progress ends as `canceled`. Its backups stay for a week. Billing ends with this request; a repeated one returns the same operation, and afterwards it is a 404, except with the same `Idempotency-Key`.',
+      'The server and all data on its disk are lost for good, in whatever status it is; an operation in progress ends as `canceled`. Its backups stay for a week. Billing ends with this request. The deletion does not fail: while the host does not answer, the server stays `deleting`, and it is tried again. A repeated one returns the same operation, and afterwards it is a 404, except with the same `Idempotency-Key`.',
     params,
     load,
     reply: { 202: operationSchemas.Operation },

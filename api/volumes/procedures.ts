@@ -30,6 +30,8 @@ interface ProcedureOptions {
 /** The effect of a type of operation on its volume, and the consequences of its result. */
 interface Parts<Data> {
   step: (operation: Operation<Data>, volume: VolumeTable) => Promise<ReturnType<typeof fail> | undefined>
+  /** Procedure.endsDone. */
+  endsDone?: boolean
   /** Undoes a step that failed halfway, if it can. */
   undo?: (operation: Operation<Data>, volume: VolumeTable) => Promise<void>
   end: (tx: Queries, volume: VolumeTable, outcome: Outcome, operation: Operation<Data>) => Promise<void>
@@ -47,12 +49,13 @@ export function volumeProcedures(options: ProcedureOptions): Record<VolumeOperat
 function procedure<Type extends VolumeOperation>(
   { db }: ProcedureOptions,
   type: Type,
-  { step, undo, end }: Parts<VolumeOperations[Type]>,
+  { step, endsDone = false, undo, end }: Parts<VolumeOperations[Type]>,
 ): Runner {
   const run: Step<VolumeOperations[Type], VolumeTable> = async (operation, _signal, volume) =>
     (await step(operation, volume).catch(unsupported)) ?? done()
   return runner<VolumeOperations[Type], VolumeTable>({
     steps: { [plans[type].step]: run },
+    endsDone,
     read: ({ subject_id }: OperationTable) => getVolume(db, subject_id),
     conclude: async (operation, outcome, read) => {
       if (outcome.status === 'failed') await undo?.(operation, read).catch(() => {})
@@ -122,18 +125,14 @@ function growing({ clock, drivers }: ProcedureOptions): Parts<VolumeOperations['
 
 function removing({ clock, drivers }: ProcedureOptions): Parts<object> {
   return {
+    // It may be gone already, although the host did not say so: an empty one would take its place.
+    endsDone: true,
     step: async (_operation, { volume_id, pool }) => {
       await drivers.at(pool).removeVolume(volume_id)
       return undefined
     },
-    end: async (tx, volume, { status }) => {
+    end: async (tx, volume) => {
       const now = clock.now()
-      if (status === 'failed') {
-        // It is there, so it costs again.
-        await changeRate(tx, billedVolume(volume), volume, now)
-        await updateVolume(tx, volume, { status: 'available', updated_at: now })
-        return
-      }
       await updateVolume(tx, volume, { deleted_at: now, updated_at: now }, 'volume.deleted')
       await subjectIsGone(tx, volumeSubject(volume.volume_id), now)
       await giveBack(tx, volume, volume.size_gb)

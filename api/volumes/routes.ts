@@ -134,7 +134,7 @@ function objectRoutes(options: VolumeRoutesOptions): Route[] {
       scope: 'servers:write',
       summary: 'Delete a volume',
       description:
-        'All data on the volume is lost, and its billing ends at once. A volume that a server has returns 409: detach it first.',
+        'All data on the volume is lost, and its billing ends at once. The deletion does not fail: it is tried until nothing is left. A volume that a server has returns 409: detach it first.',
       reply: { 202: Operation },
       examples: { 202: accepting('delete_volume') },
       errors: [operationProblems.operation_in_progress, volumeProblems.volume_in_use],

@@ -132,16 +132,11 @@ export class Disks {
     const machines = await this.#hall.list()
     const servers = this.#auditor.rows<ServerRow>('SELECT * FROM servers WHERE deleted_at IS NULL')
     const known = new Set(servers.map(({ server_id }) => server_id))
-    // A deletion that failed at its deadline may have erased the machine all the same.
-    const erased = this.#auditor.rows<{ id: string }>(
-      "SELECT subject_id AS id FROM operations WHERE type = 'delete' AND status = 'failed'",
-    )
     const orphans = [...machines.keys()].filter((id) => !known.has(id))
     return [
       ...orphans.map((id) => `every machine has a server: ${id}`),
       ...servers.flatMap(({ server_id, status, has_disk, rescue_id }) => {
         const power = machines.get(server_id)?.power ?? 'absent'
-        if (power === 'absent' && erased.some(({ id }) => id === server_id)) return []
         if (!isExpected(status, has_disk === 1, power))
           return [`a machine is what its server says: ${server_id} is ${status}, its machine ${power}`]
         if (status === 'running' && this.#hall.rescueOf(server_id) !== rescue_id)

@@ -22,6 +22,9 @@ const always: Readonly<Record<string, string>> = {
   'an operation that failed says why, and no other does': `
     SELECT operation_id || ' ' || status AS what FROM operations
     WHERE (status = 'failed') <> (error_code IS NOT NULL)`,
+  'a deletion that has begun ends only once it is done': `
+    SELECT type || ' ' || operation_id AS what FROM operations
+    WHERE type IN ('delete', 'delete_volume') AND status = 'failed'`,
   'a transient status belongs to an active operation of its type': `
     SELECT s.server_id || ' ' || s.status AS what FROM servers s
     JOIN (VALUES ('creating', 'create'), ('starting', 'start'), ('stopping', 'stop'), ('rebooting', 'reboot'),

@@ -19,10 +19,8 @@ import {
 } from '../../operations/procedure.ts'
 import type { OperationTable } from '../../operations/tables.ts'
 import { withdrawPorts } from '../../ports/ports.ts'
-import { retainBackups } from '../../snapshots/backups.ts'
 import { isAttaching, leaveVolumes } from '../../volumes/attachments.ts'
 import { backupPriceIf, billBackups, billServer } from '../backup-pricing.ts'
-import { nextWindow } from '../backup-window.ts'
 import { billingStart, bootTime } from '../billing-start.ts'
 import {
   type BootData,
@@ -100,8 +98,10 @@ export function serverProcedures(options: ProcedureOptions): Record<ServerOperat
       conclude: passwordConcluder(options),
     }),
     delete: runner<ServerOperations['delete'], ServerTable>({
-      steps: patient({ destroy: destroyStep(options) }, options),
+      steps: { destroy: destroyStep(options) },
       read,
+      // Its machine may be erased already, although the host did not say so: nobody can use it any more.
+      endsDone: true,
       conclude: removeConcluder(options),
     }),
   }
@@ -110,7 +110,7 @@ export function serverProcedures(options: ProcedureOptions): Record<ServerOperat
 /** The pause before the next call to a host that did not answer. */
 const HOST_MS = 5_000
 
-/** Makes steps of create, rebuild, restore, snapshot and delete wait for a host that does not answer, rather than fail. */
+/** Makes steps of create, rebuild, restore and snapshot wait for a host that does not answer, rather than fail. */
 function patient<Name extends string, Data>(
   steps: Record<Name, Step<Data, ServerTable>>,
   { log }: ProcedureOptions,
@@ -258,28 +258,15 @@ function destroyStep({ db, drivers }: ProcedureOptions): Step<object, ServerTabl
     const driver = drivers.at(pool)
     await driver.destroy(server_id)
     const { power } = await driver.inspect(server_id)
-    return power === 'absent' ? done() : again(500)
+    return power === 'absent' ? done() : again(HOST_MS)
   }
 }
 
 /** Once the machine is gone, releases everything that the server held, and its secrets. */
 function removeConcluder({ clock }: ProcedureOptions): Procedure<object, ServerTable>['conclude'] {
-  return async (_operation, outcome, { server_id }) => {
+  return async (_operation, _outcome, { server_id }) => {
     const now = clock.now()
     return writeToServer(server_id, async (tx, server) => {
-      if (outcome.status === 'failed') {
-        await updateServer(tx, server, {
-          status: 'error',
-          status_reason: outcome.code,
-          // Billing ended with the request, and begins anew if the customer starts it again.
-          billed_since: null,
-          delete_at: null,
-          backup_due_at: server.backup_hour === null ? null : nextWindow(server.backup_hour, now),
-          updated_at: now,
-        })
-        if (server.backup_hour !== null) await retainBackups(tx, server.server_id, now)
-        return
-      }
       const gone = { deleted_at: now, updated_at: now, started_at: null }
       await updateServer(tx, server, {
         ...gone,

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
+import { DriverError } from '../../../api/drivers/driver.ts'
 import { testApp } from '../../harness/app.ts'
 import { make, NOBODY, order } from '../harness/ordering.ts'
 
@@ -38,10 +39,6 @@ test('an operation that is not over by its deadline fails, and the machine itsel
   expect((await t.call('GET', '/account/me')).body.quotas.cpu.used).toBe(1)
   await t.call('DELETE', `/servers/${id}`)
   hours(2)
-  await t.work()
-  await expectTimeout('delete', 'error')
-  // And a second try is free to succeed.
-  await t.call('DELETE', `/servers/${id}`)
   await t.finish()
   expect((await t.call('GET', `/servers/${id}`)).status).toBe(404)
 
@@ -53,6 +50,37 @@ test('an operation that is not over by its deadline fails, and the machine itsel
     status_reason: 'operation_timeout',
     started_at: null,
   })
+})
+
+test('a deletion is tried until the server is gone, since its machine may be erased although the host says nothing', async () => {
+  const t = await testApp()
+  const id = await make(t)
+  const destroy = t.driver.destroy.bind(t.driver)
+  const errors = [new DriverError('unavailable', 'the answer was lost'), new Error('broken')]
+  const erasing = vi.spyOn(t.driver, 'destroy').mockImplementation(async (...given) => {
+    await destroy(...given)
+    throw errors[erasing.mock.calls.length % 2]
+  })
+  const { body: operation } = await t.call('DELETE', `/servers/${id}`)
+  for (let minute = 0; minute < 180; minute += 1) {
+    await t.work()
+    t.clock.advance(60_000)
+  }
+  // A host that stays silent is asked rarely, but for as long as it takes.
+  expect(erasing.mock.calls.length).toBeGreaterThan(150)
+  expect(erasing.mock.calls.length).toBeLessThan(200)
+  const { operation_id } = operation
+  expect((await t.call('GET', `/servers/${id}/details`)).body).toMatchObject({
+    status: 'deleting',
+    status_reason: null,
+    current_operation: { operation_id, type: 'delete' },
+    allowed_actions: ['delete'],
+  })
+  expect((await t.call('DELETE', `/servers/${id}`)).body.operation_id).toBe(operation_id)
+  erasing.mockRestore()
+  await t.finish()
+  expect((await t.call('GET', `/servers/${id}`)).status).toBe(404)
+  expect((await t.call('GET', `/servers/${id}/operations/${operation_id}`)).body.status).toBe('succeeded')
 })
 
 test('progress only grows, and ends at 100', async () => {

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { parseCatalog } from '../../../api/catalog/file.ts'
 import { DriverError } from '../../../api/drivers/driver.ts'
 import { catalogText, type TestApp, testApp } from '../../harness/app.ts'
@@ -116,7 +116,7 @@ test('a volume that could not be grown has its earlier size, price and room agai
   expect((await room()).disk_gb).toBe(0)
 })
 
-test('a volume that could not be attached is available again, and one that could not be deleted is kept', async () => {
+test('a volume that could not be attached is available again', async () => {
   const t = await testApp()
   const server = await make(t)
   const id = await create(t)
@@ -126,10 +126,28 @@ test('a volume that could not be attached is available again, and one that could
     error: { code: 'not_supported', message: expect.stringContaining('Stop it') },
   })
   expect(await shown(t, id)).toMatchObject({ status: 'available', server_id: null })
-  t.driver.failNext('removeVolume', new DriverError('unsupported', 'not this one'))
-  expect((await carriedOut(t, 'DELETE', `/volumes/${id}`)).status).toBe('failed')
-  expect(await shown(t, id)).toMatchObject({ status: 'available' })
-  expect((await t.call('GET', '/account/balance')).body.cost_hour_rub).not.toBe('0.0000')
+})
+
+test('a volume is removed until it is gone, since it may be erased although the host says nothing', async () => {
+  const t = await testApp()
+  const id = await create(t)
+  const remove = t.driver.removeVolume.bind(t.driver)
+  const errors = [new DriverError('unavailable', 'the answer was lost'), new DriverError('unsupported', 'no')]
+  const erasing = vi.spyOn(t.driver, 'removeVolume').mockImplementation(async (...given) => {
+    await remove(...given)
+    throw errors[erasing.mock.calls.length % 2]
+  })
+  const { body: operation } = await t.call('DELETE', `/volumes/${id}`)
+  for (let minute = 0; minute < 90; minute += 1) {
+    await t.work()
+    t.clock.advance(60_000)
+  }
+  expect(await shown(t, id)).toMatchObject({ status: 'deleting' })
+  expect((await t.call('GET', '/account/balance')).body.cost_hour_rub).toBe('0.0000')
+  erasing.mockRestore()
+  await t.finish()
+  expect((await t.call('GET', `/volumes/${id}`)).status).toBe(404)
+  expect((await t.call('GET', `/operations/${operation.operation_id}`)).body.status).toBe('succeeded')
 })
 
 test('a volume costs what the zone says for each GB, attached or not, until it is deleted', async () => {
