@@ -4,6 +4,7 @@ import { findProject } from '../accounts/projects.ts'
 import { closedAccounts, heldAccounts } from '../accounts/status.ts'
 import { accountsInCredit, accountsOverdue } from '../billing/ledger.ts'
 import { type Queries, send, Taken } from '../database/database.ts'
+import { inParts } from '../database/in-parts.ts'
 import { selecting } from '../database/labels.ts'
 import type { Page } from '../database/page.ts'
 import { prepared, type RowOf } from '../database/prepared.ts'
@@ -337,7 +338,6 @@ export function listReprieved(db: Queries, accountId?: string) {
 }
 
 const SOME = 200
-const ASKED_AT_ONCE = 2_000
 
 /** A query of some of the servers of a zone and CPU type whose prices are from before a moment. */
 export function pricedBefore(db: Queries, zoneSlug: string, cpuType: CpuType, at: number) {
@@ -374,17 +374,6 @@ export async function deletedServers(db: Queries, pool: string, ids: readonly st
       .execute(),
   )
   return rows.map(({ server_id }) => server_id)
-}
-
-/** Reads some rows at a time, because databases limit the number of parameters. */
-async function inParts<Row>(
-  ids: readonly string[],
-  read: (some: readonly string[]) => Promise<Row[]>,
-): Promise<Row[]> {
-  const rows: Row[] = []
-  for (let at = 0; at < ids.length; at += ASKED_AT_ONCE)
-    rows.push(...(await read(ids.slice(at, at + ASKED_AT_ONCE))))
-  return rows
 }
 
 /** Deletes the rows of servers that are gone; their events were recorded before. */

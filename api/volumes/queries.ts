@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Lent, Queries } from '../database/database.ts'
+import { inParts } from '../database/in-parts.ts'
 
 // Queries for the SQL of other features, which need not know the table of volumes.
 
@@ -29,4 +30,18 @@ export function keptVolumes(db: Queries, pool: string) {
     .where('pool', '=', pool)
     .where('deleted_at', 'is', null)
     .execute()
+}
+
+/** Returns those of these ids that belong to deleted volumes of a pool. */
+export async function deletedVolumes(db: Queries, pool: string, ids: readonly string[]): Promise<string[]> {
+  const rows = await inParts(ids, (some) =>
+    db
+      .selectFrom('volumes')
+      .select('volume_id')
+      .where('volume_id', 'in', some)
+      .where('pool', '=', pool)
+      .where('deleted_at', 'is not', null)
+      .execute(),
+  )
+  return rows.map(({ volume_id }) => volume_id)
 }

@@ -4,6 +4,7 @@ import type { Database } from '../../database/database.ts'
 import type { Driver } from '../../drivers/driver.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Engine } from '../../operations/engine.ts'
+import { deletedVolumes } from '../../volumes/queries.ts'
 import { begin } from '../begin.ts'
 import { offIn } from '../states.ts'
 import { deletedServers, listOff, lockServer } from '../store.ts'
@@ -48,9 +49,26 @@ async function endIn(pool: string, { db, clock, drivers, log }: LeftoverOptions)
     log.warn({ server_id }, 'a machine appeared after its server was deleted; it is deleted')
     await driver.destroy(server_id)
   }
+  await removeVolumes(pool, { db, driver, log })
   for (const server of off)
     if (machines.get(server.server_id)?.power === 'running')
       await turnOff({ db, clock, driver, log }, server.server_id, server.updated_at)
+}
+
+/** Removes volumes that were created after they were deleted: nobody has them, and nobody pays for them. */
+async function removeVolumes(
+  pool: string,
+  { db, driver, log }: Pick<LeftoverOptions, 'db' | 'log'> & { driver: Driver },
+): Promise<void> {
+  const listed = await driver.listVolumes()
+  const deleted = await deletedVolumes(db, pool, [...listed.keys()])
+  if (deleted.length === 0) return
+  // Some may have been removed since they were listed.
+  const still = await driver.listVolumes()
+  for (const volume_id of deleted.filter((id) => still.has(id))) {
+    log.warn({ volume_id }, 'a volume appeared after it was deleted; it is removed')
+    await driver.removeVolume(volume_id)
+  }
 }
 
 /** Turns a machine off again, unless its server changed since `seenAt`. */

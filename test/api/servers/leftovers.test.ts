@@ -32,6 +32,21 @@ test('a machine of a deleted server is deleted although no process ran for a day
   expect([...(await t.driver.list()).keys()]).toEqual([])
 })
 
+test('a volume that appears after it was deleted is removed, and those of others are left alone', async () => {
+  const t = await testApp()
+  const [id, kept] = await Promise.all(
+    ['gone', 'kept'].map(async (name) => {
+      const wanted = { name, zone_slug: 'local-1', size_gb: 10 }
+      return (await t.call('POST', '/volumes', wanted)).body.volume_id as string // the reply to a create
+    }),
+  )
+  await t.call('DELETE', `/volumes/${id}`)
+  await t.finish()
+  for (const late of [id, kept, 'foreign']) await t.driver.volume(late ?? '', 10)
+  await t.app.reconciler.sweep()
+  expect([...(await t.driver.listVolumes()).keys()]).toEqual([kept, 'foreign'])
+})
+
 test('a machine that is turned on after its server was stopped is turned off again', async () => {
   const t = await testApp()
   const [late, inTime] = [await make(t), await make(t)]
