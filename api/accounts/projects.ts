@@ -19,11 +19,12 @@ export function listProjects(db: Queries, accountId: string, page: Page) {
 }
 
 export function findProject(db: Queries, accountId: string, projectId: string) {
-  return withDefault(db)
-    .where('projects.account_id', '=', accountId)
-    .where('project_id', '=', projectId)
-    .executeTakeFirst()
+  return byId.first(db, { accountId, projectId })
 }
+
+const byId = prepared((db, { accountId, projectId }: { accountId: string; projectId: string }) =>
+  withDefault(db).where('projects.account_id', '=', accountId).where('project_id', '=', projectId),
+)
 
 /** The names of an account's projects, by id. */
 export async function projectNames(db: Queries, accountId: string): Promise<Map<string, string>> {

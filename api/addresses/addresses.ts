@@ -6,7 +6,7 @@ import { type Catalog, findZone, onSale, unknownZone, type Zone } from '../catal
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
 import { labelled, labelsColumn } from '../database/labels.ts'
-import { countIn, type Page, pageOf } from '../database/page.ts'
+import { countIn, type Page, pageOf, preparedPage } from '../database/page.ts'
 import { record } from '../events/outbox.ts'
 import type { Quota } from '../feature.ts'
 import type { Actor } from '../http/contract/auth.ts'
@@ -59,11 +59,18 @@ export interface AddressesOptions {
 type Filter = Static<typeof AddressQuery>
 
 /** Newest first. */
-export function listAddresses(db: Queries, accountId: string, filter: Filter, page: Page) {
-  const all = present(db).where('account_id', '=', accountId)
-  const own = filter.server_id === undefined ? all : all.where('server_id', '=', filter.server_id)
-  return pageOf(labelled(own.selectAll(), filter.label).orderBy('address_id', 'desc'), page)
+export function listAddresses(db: Queries, accountId: string, { server_id, label }: Filter, page: Page) {
+  if (server_id === undefined && label === undefined) return wholePage(db, { accountId }, page)
+  const all = newest(db, { accountId })
+  const own = server_id === undefined ? all : all.where('server_id', '=', server_id)
+  return pageOf(labelled(own, label), page)
 }
+
+function newest(db: Queries, { accountId }: { accountId: string }) {
+  return present(db).where('account_id', '=', accountId).selectAll().orderBy('address_id', 'desc')
+}
+
+const wholePage = preparedPage(newest)
 
 export function findAddress(db: Queries, accountId: string, addressId: string) {
   return present(db)

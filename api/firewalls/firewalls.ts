@@ -6,7 +6,7 @@ import type { Capacity } from '../catalog/capacity.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
 import { labelled, labelsColumn } from '../database/labels.ts'
-import { countIn, type Page, pageOf } from '../database/page.ts'
+import { countIn, type Page, pageOf, preparedPage } from '../database/page.ts'
 import { record } from '../events/outbox.ts'
 import type { Quota } from '../feature.ts'
 import { ApiError, bodyIssue, found, invalid, type ProblemType } from '../http/contract/problem.ts'
@@ -45,16 +45,25 @@ export async function listFirewalls(
   { server_id: serverId, label }: Filter,
   page: Page,
 ): Promise<{ items: FirewallRow[]; total: number }> {
-  let query = db.selectFrom('firewalls').selectAll().where('account_id', '=', accountId)
-  if (serverId !== undefined) {
+  const find = async () => {
+    if (serverId === undefined && label === undefined) return wholePage(db, { accountId }, page)
+    const wanted = labelled(newest(db, { accountId }), label)
+    if (serverId === undefined) return pageOf(wanted, page)
     const server = (await protectedServers(db, accountId)).filter(({ server_id }) => server_id === serverId)
     const own = (await firewallsOf(db, server)).get(serverId) ?? []
     const ids = own.map(({ firewall_id }) => firewall_id)
-    query = query.where('firewall_id', 'in', ids.length > 0 ? ids : [''])
+    return pageOf(wanted.where('firewall_id', 'in', ids.length > 0 ? ids : ['']), page)
   }
-  const { items, total } = await pageOf(labelled(query, label).orderBy('firewall_id', 'desc'), page)
+  const { items, total } = await find()
   return { items: await withServers(db, items), total }
 }
+
+function newest(db: Queries, { accountId }: { accountId: string }) {
+  const own = db.selectFrom('firewalls').selectAll().where('account_id', '=', accountId)
+  return own.orderBy('firewall_id', 'desc')
+}
+
+const wholePage = preparedPage(newest)
 
 export async function findFirewall(
   db: Queries,

@@ -6,7 +6,7 @@ import { accountsInCredit, accountsOverdue } from '../billing/ledger.ts'
 import { type Queries, send, Taken } from '../database/database.ts'
 import { inParts } from '../database/in-parts.ts'
 import { selecting } from '../database/labels.ts'
-import type { Page } from '../database/page.ts'
+import { type Page, pageOf, preparedPage } from '../database/page.ts'
 import { prepared, type RowOf } from '../database/prepared.ts'
 import type { CpuType } from '../drivers/driver.ts'
 import type { OperationTable } from '../operations/tables.ts'
@@ -120,53 +120,57 @@ const listedOfAccount = prepared((db, { accountId, serverId }: { accountId: stri
 )
 
 const FILTERS = ['project_id', 'zone_slug', 'status', 'plan_type', 'cpu_type', 'template_id', 'name'] as const
+type Filter = Omit<ServerQuery, keyof Page | 'sort'>
+type Sort = NonNullable<ServerQuery['sort']>
 
-/** The most requested page: all servers, newest first. */
-const newest = prepared(
-  (db, { accountId, limit, offset }: { accountId: string; limit: number; offset: number }) =>
-    alive(db)
-      .select(LISTED)
-      .where('account_id', '=', accountId)
-      .orderBy('server_id', 'desc')
-      .limit(limit)
-      .offset(offset),
-)
-
-export async function listServers(db: Queries, accountId: string, filter: ServerQuery, page: Page) {
-  const wanted = FILTERS.filter((field) => filter[field] !== undefined)
-  const isFiltered = wanted.length > 0 || filter.label !== undefined
+export function listServers(db: Queries, accountId: string, filter: ServerQuery, page: Page) {
   const sort = filter.sort ?? '-created_at'
-  if (!isFiltered && sort === '-created_at')
-    return {
-      items: await newest.all(db, { accountId, ...page }),
-      total: await countServers(db, accountId),
-    }
-  let matching = alive(db).where('account_id', '=', accountId)
-  for (const field of wanted) matching = matching.where(field, '=', filter[field] ?? null)
-  for (const term of filter.label === undefined ? [] : selecting(filter.label))
-    matching = matching.where(term)
-  const direction = sort.startsWith('-') ? 'desc' : 'asc'
-  // Ids are in order of creation, so that "newest first" is an index scan.
-  const sorted = sort.endsWith('name') ? matching.orderBy('name', direction) : matching
-  const items = await sorted
-    .select(LISTED)
-    .orderBy('server_id', direction)
-    .limit(page.limit)
-    .offset(page.offset)
-    .execute()
-  if (!isFiltered) return { items, total: await countServers(db, accountId) }
-  // A project's number of servers is kept in its row, too.
-  if (wanted.length === 1 && filter.project_id !== undefined && filter.label === undefined)
-    return { items, total: (await findProject(db, accountId, filter.project_id))?.server_count ?? 0 }
-  const { total } = await matching
-    .select((eb) => eb.fn.countAll<number>().as('total'))
-    .executeTakeFirstOrThrow()
-  return { items, total }
+  const { project_id: projectId, label } = filter
+  const others = FILTERS.filter((field) => field !== 'project_id' && filter[field] !== undefined)
+  if (others.length > 0 || label !== undefined)
+    return pageOf(sorted(matching(db, accountId, filter), sort), page)
+  if (projectId === undefined) return ofAccounts[sort](db, { accountId }, page)
+  return ofProjects[sort](db, { accountId, projectId }, page)
 }
 
-/** The number of an account's servers is kept in its row, because counting rows would cost more with each server. */
-async function countServers(db: Queries, accountId: string): Promise<number> {
-  return (await findAccount(db, accountId)).servers_used
+function matching(db: Queries, accountId: string, filter: Filter) {
+  const equal = FILTERS.filter((field) => filter[field] !== undefined)
+  const terms = filter.label === undefined ? [] : selecting(filter.label)
+  const own = alive(db).where('account_id', '=', accountId)
+  const chosen = equal.reduce((all, field) => all.where(field, '=', filter[field] ?? null), own)
+  return terms.reduce((all, term) => all.where(term), chosen)
+}
+
+function sorted(query: ReturnType<typeof matching>, sort: Sort) {
+  const direction = sort.startsWith('-') ? 'desc' : 'asc'
+  // Ids are in order of creation, so that "newest first" is an index scan.
+  const byName = sort.endsWith('name') ? query.orderBy('name', direction) : query
+  return byName.select(LISTED).orderBy('server_id', direction)
+}
+
+/** The most requested pages, compiled once for each order. */
+const ofAccounts = forEachSort((sort) =>
+  preparedPage(
+    (db, { accountId }: { accountId: string }) => sorted(matching(db, accountId, {}), sort),
+    // The number of an account's servers is kept in its row, because counting rows would cost more with each server.
+    async (db, { accountId }) => (await findAccount(db, accountId)).servers_used,
+  ),
+)
+const ofProjects = forEachSort((sort) =>
+  preparedPage(
+    (db, { accountId, projectId }: { accountId: string; projectId: string }) =>
+      sorted(matching(db, accountId, { project_id: projectId }), sort),
+    async (db, { accountId, projectId }) => (await findProject(db, accountId, projectId))?.server_count ?? 0,
+  ),
+)
+
+function forEachSort<Value>(make: (sort: Sort) => Value): Readonly<Record<Sort, Value>> {
+  return {
+    created_at: make('created_at'),
+    '-created_at': make('-created_at'),
+    name: make('name'),
+    '-name': make('-name'),
+  }
 }
 
 /** The next servers of a pool whose machines should be on, in a walk through all of them. */

@@ -4,7 +4,7 @@ import { chargedItems } from '../billing/metering.ts'
 import type { Queries } from '../database/database.ts'
 import { deleteFound } from '../database/deletion.ts'
 import { labelled } from '../database/labels.ts'
-import { type Page, pageOf } from '../database/page.ts'
+import { type Page, pageOf, preparedPage } from '../database/page.ts'
 import { prepared } from '../database/prepared.ts'
 import { type Event, record } from '../events/outbox.ts'
 import type { VolumeQuery } from './schema.ts'
@@ -15,11 +15,18 @@ import { volumeView } from './view.ts'
 type Filter = Static<typeof VolumeQuery>
 
 /** Newest first. */
-export function listVolumes(db: Queries, accountId: string, filter: Filter, page: Page) {
-  const all = present(db).where('account_id', '=', accountId)
-  const own = filter.server_id === undefined ? all : all.where('server_id', '=', filter.server_id)
-  return pageOf(labelled(own.selectAll(), filter.label).orderBy('volume_id', 'desc'), page)
+export function listVolumes(db: Queries, accountId: string, { server_id, label }: Filter, page: Page) {
+  if (server_id === undefined && label === undefined) return wholePage(db, { accountId }, page)
+  const all = newest(db, { accountId })
+  const own = server_id === undefined ? all : all.where('server_id', '=', server_id)
+  return pageOf(labelled(own, label), page)
 }
+
+function newest(db: Queries, { accountId }: { accountId: string }) {
+  return present(db).where('account_id', '=', accountId).selectAll().orderBy('volume_id', 'desc')
+}
+
+const wholePage = preparedPage(newest)
 
 export function findVolume(db: Queries, accountId: string, volumeId: string) {
   return present(db)

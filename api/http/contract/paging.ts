@@ -80,10 +80,9 @@ export function linkHeader(url: string, { limit, offset }: Page, total: number):
   const [path = '', query = ''] = url.split('?')
   const params = new URLSearchParams(query)
   params.set('limit', String(limit))
-  const written = links.map(([rel, at]) => {
-    params.set('offset', String(at))
-    return { rel, text: `<${path}?${params}>; rel="${rel}"` }
-  })
+  params.delete('offset')
+  const rest = params.toString()
+  const written = links.map(([rel, at]) => ({ rel, text: `<${path}?${rest}&offset=${at}>; rel="${rel}"` }))
   const whole = written.map(({ text }) => text).join(', ')
   if (whole.length <= MAX_LINK) return whole
   // Long filters leave room only for the link that a client needs to continue.
