@@ -51,7 +51,7 @@ export class Exchange {
     this.accountId = actor.accountId
     this.terms = JSON.stringify(actor.terms)
     this.projectId = actor.projectId ?? ''
-    this.query = new URL(request.url, 'http://localhost').searchParams
+    this.query = new URLSearchParams(request.url.split('?', 2)[1])
     this.#request = request
     this.#interior = parts.interior
     this.#numbers = parts.numbers
@@ -129,7 +129,7 @@ export class Exchange {
 
   /** Gives the objects that were named so far their numbers. */
   async settle(): Promise<void> {
-    if (this.#refs.length > 0) await this.#numbers.settle(this.accountId, this.#refs)
+    if (this.#refs.length > 0) await this.#numbers.settle(this.accountId, this.#refs.splice(0))
   }
 
   /** Finds what a number stands for. @throws ApiError not_found if it is of no such kind */
@@ -181,14 +181,17 @@ export interface HcloudRoute {
   body?: TObject
   /** Clients ask it again and again while they wait. */
   isPoll?: true
-  run: (x: Exchange, body: unknown) => Promise<object | undefined>
+  run: (x: Exchange, body: unknown) => Promise<Result>
 }
+
+/** The body of a reply, perhaps as JSON text with all numbers in it; undefined: there is none. */
+type Result = object | string | undefined
 
 /** Declares a route; the schema gives `run` its type. */
 export function answer<Body extends TObject = TObject<Record<never, never>>>(
   route: Omit<HcloudRoute, 'body' | 'run'> & {
     body?: Body
-    run: (x: Exchange, body: Static<Body>) => Promise<object | undefined>
+    run: (x: Exchange, body: Static<Body>) => Promise<Result>
   },
 ): HcloudRoute {
   return route as HcloudRoute // run is called only with bodies that pass the schema

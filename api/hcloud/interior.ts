@@ -1,7 +1,8 @@
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
+import type { Actor } from '../http/contract/auth.ts'
 import { invalid, notFound } from '../http/contract/problem.ts'
-import type { Route } from '../http/contract/route.ts'
+import type { Call, Report, Route, Visit } from '../http/contract/route.ts'
 import { type Check, compileCheck, lowerIds } from '../http/contract/validation.ts'
 import { addressOf, onBehalfOf } from '../http/limits/origin.ts'
 import { requireScope } from '../http/server/admission.ts'
@@ -67,49 +68,81 @@ export class Interior {
     const inner = this.#routeOf(id)
     const { route } = inner
     const { params = {}, query = {}, body = {} } = inquiry
-    const known = knownOf(request)
-    const actor = actorOf(known)
+    const actor = actorOf(knownOf(request))
     requireScope(route, actor)
     const loaded = await route.load?.({ actor, params })
     const issues = [...inner.checkQuery(query), ...inner.checkBody(body)]
     if (issues.length > 0) throw invalid(issues)
     lowerIds(body)
-    let operationId: string | null = null
-    const visit = {
-      address: addressOf(request),
-      userAgent: request.headers['user-agent'] ?? '',
-      isSecure: false,
-    }
+    const call = new InnerCall(request, route, { params, query, body, loaded })
     const origin = {
       action: id,
       requestId: request.id,
-      address: visit.address,
+      address: addressOf(request),
       tokenId: actor.tokenId,
       person: null,
     }
-    const run = () =>
-      route.run({
-        ...{ actor, visit, params, query, body, loaded },
-        get signedIn(): never {
-          throw notFound({ code: 'person_not_found', status: 404, title: 'No such person' })
-        },
-        get part(): never {
-          throw new Error(`${id} takes a part of a file, which this interface does not send`)
-        },
-        signal: new AbortController().signal,
-        url: request.url,
-        ifMatch: undefined,
-        lastEventId: undefined,
-        // Clients of this interface send no Idempotency-Key.
-        remember: async () => {},
-        setHeader: (name, value) => {
-          if (name === 'location') operationId = OPERATION.exec(value)?.[1] ?? null
-        },
-        setStatus: () => {},
-        report: (report) => {
-          known.report = report
-        },
-      })
-    return { body: await onBehalfOf(origin, run), operationId }
+    const reply = await onBehalfOf(origin, () => route.run(call))
+    return { body: reply, operationId: call.operationId }
+  }
+}
+
+/** The argument of the `run` of a route of /v1. */
+class InnerCall implements Call<string, unknown, unknown, unknown> {
+  readonly #request: FastifyRequest
+  readonly #route: Route
+  readonly params: Record<string, string>
+  readonly query: unknown
+  readonly body: unknown
+  readonly loaded: unknown
+  // Links between pages would lead to the routes of /v1.
+  readonly url = ''
+  readonly ifMatch = undefined
+  readonly lastEventId = undefined
+  operationId: string | null = null
+
+  constructor(
+    request: FastifyRequest,
+    route: Route,
+    { params, query, body, loaded }: Required<Inquiry> & { loaded: unknown },
+  ) {
+    this.#request = request
+    this.#route = route
+    this.params = params
+    this.query = query
+    this.body = body
+    this.loaded = loaded
+  }
+
+  get actor(): Actor {
+    return actorOf(knownOf(this.#request))
+  }
+
+  get visit(): Visit {
+    const userAgent = this.#request.headers['user-agent'] ?? ''
+    return { address: addressOf(this.#request), userAgent, isSecure: false }
+  }
+
+  get signedIn(): never {
+    throw notFound({ code: 'person_not_found', status: 404, title: 'No such person' })
+  }
+
+  get part(): never {
+    throw new Error(`${this.#route.id} takes a part of a file, which this interface does not send`)
+  }
+
+  get signal(): AbortSignal {
+    return new AbortController().signal
+  }
+
+  // Routes destructure these from their call, so each is bound to it.
+  // Clients of this interface send no Idempotency-Key.
+  readonly remember = async () => {}
+  readonly setStatus = () => {}
+  readonly setHeader = (name: string, value: string) => {
+    if (name === 'location') this.operationId = OPERATION.exec(value)?.[1] ?? null
+  }
+  readonly report = (report: Report) => {
+    knownOf(this.#request).report = report
   }
 }

@@ -1,9 +1,12 @@
 import type { Limits, Preset, Template, Zone } from '../catalog/schema.ts'
+import { Recent } from '../http/limits/recent.ts'
 import { missing } from './errors.ts'
 import type { Exchange } from './exchange.ts'
 import type { Shown } from './numbers.ts'
 
 const GB = 1e9
+/** Sizes that no preset has are as many as customers like. */
+const MOST_TEXTS = 100
 /** The category of all server types. */
 export const CATEGORY = 'Shared vCPU'
 
@@ -13,6 +16,8 @@ interface Catalogue {
   templates: readonly Template[]
   /** By zone: the presets at the price of its first CPU type. */
   presets: ReadonlyMap<string, readonly Preset[]>
+  /** The JSON text of what servers of one kind have in common, by what they are of. */
+  texts: Recent<string>
 }
 
 async function readCatalogue(x: Exchange): Promise<Catalogue> {
@@ -23,7 +28,8 @@ async function readCatalogue(x: Exchange): Promise<Catalogue> {
       return [zone_slug, await x.v1<Preset[]>('listPresets', { query })] as const
     }),
   )
-  return { zones, presets: new Map(presets), templates: await x.v1<Template[]>('listTemplates') }
+  const templates = await x.v1<Template[]>('listTemplates')
+  return { zones, presets: new Map(presets), templates, texts: new Recent<string>(MOST_TEXTS) }
 }
 
 /** The offers of the installation, to be shown in this reply. */
@@ -38,7 +44,6 @@ export const price = (rubles: string) => ({ net: rubles, gross: rubles })
 export class Offers {
   readonly #x: Exchange
   readonly catalogue: Catalogue
-  readonly #shown = new Map<string, object>()
 
   constructor(x: Exchange, catalogue: Catalogue) {
     this.#x = x
@@ -126,11 +131,16 @@ export class Offers {
     }
   }
 
-  /** The same object for all servers of a reply that are of one type, in one place or of one template. */
-  once<Shown extends object>(key: string, show: () => Shown): Shown {
-    const shown = this.#shown.get(key) ?? show()
-    this.#shown.set(key, shown)
-    return shown as Shown // of the same key
+  /** The JSON text of a view of offers, which is made once until the catalogue is read again. */
+  async text(key: string, show: () => object): Promise<string> {
+    const { texts } = this.catalogue
+    const known = texts.get(key)
+    if (known !== undefined) return known
+    const shown = show()
+    await this.#x.settle()
+    const text = JSON.stringify(shown)
+    texts.set(key, text)
+    return text
   }
 
   /** The zone that a request names, as a location, a datacenter or neither. @throws ApiError not_found */

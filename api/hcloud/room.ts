@@ -92,10 +92,9 @@ function mount(
       const x = new Exchange(request, parts)
       const result = await (isNaming ? parts.naming.run(x.accountId, () => run(x, given)) : run(x, given))
       await x.settle()
-      return reply
-        .code(result ? status : 204)
-        .header('cache-control', 'no-store')
-        .send(result)
+      reply.code(result ? status : 204).header('cache-control', 'no-store')
+      if (typeof result === 'string') reply.type('application/json; charset=utf-8')
+      return reply.send(result)
     },
   })
 }

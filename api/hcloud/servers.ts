@@ -78,22 +78,20 @@ const sizeNumber = (cpu: number, ramMb: number, diskGb: number) =>
 
 /** The type of a server; one of a size of its own has a type that is not on offer. */
 function typeOf(offers: Offers, { preset_id, cpu, ram_mb, disk_gb }: Server) {
+  const preset = offers.presets.find((one) => one.preset_id === preset_id)
+  if (preset) return offers.serverType(preset)
   const custom = `custom-${cpu}-${ram_mb}-${disk_gb}`
-  return offers.once(`type ${preset_id ?? custom}`, () => {
-    const preset = offers.presets.find((one) => one.preset_id === preset_id)
-    if (preset) return offers.serverType(preset)
-    return {
-      ...{ id: sizeNumber(cpu, ram_mb, disk_gb), name: custom, description: custom },
-      ...{ cores: cpu, memory: ram_mb / 1024, disk: disk_gb, deprecated: true, deprecation: null },
-      ...{ prices: [], locations: [], storage_type: 'local', category: CATEGORY, cpu_type: 'shared' },
-      ...{ architecture: 'x86', included_traffic: 0 },
-    }
-  })
+  return {
+    ...{ id: sizeNumber(cpu, ram_mb, disk_gb), name: custom, description: custom },
+    ...{ cores: cpu, memory: ram_mb / 1024, disk: disk_gb, deprecated: true, deprecation: null },
+    ...{ prices: [], locations: [], storage_type: 'local', category: CATEGORY, cpu_type: 'shared' },
+    ...{ architecture: 'x86', included_traffic: 0 },
+  }
 }
 
 function imageOf(offers: Offers, { template_id }: Server) {
   const template = offers.catalogue.templates.find((one) => one.template_id === template_id)
-  return template ? offers.once(`template ${template_id}`, () => offers.template(template)) : null
+  return template ? offers.template(template) : null
 }
 
 function backupWindow({ backups_enabled, backup_window: hour }: Server): string | null {
@@ -102,31 +100,59 @@ function backupWindow({ backups_enabled, backup_window: hour }: Server): string 
   return `${two(hour)}-${two(hour + 1)}`
 }
 
-export function serverView(x: Exchange, server: Server, near: Around) {
-  const { server_id, zone_slug, delete_protection, rescue, current_operation } = server
-  const { offers, volumes } = near
+/** The fields of a server that are its own. */
+function ownFields(x: Exchange, server: Server, near: Around) {
+  const { server_id, name, delete_protection } = server
+  const held = near.volumes.filter((volume) => volume.server_id === server_id)
   return {
-    ...{ id: x.ref('server', server_id), name: server.name, status: statuses[server.status] },
+    id: x.ref('server', server_id),
+    name,
+    status: statuses[server.status],
     created: server.created_at,
     public_net: publicNet(x, server, near),
     private_net: server.networks.map(({ network_id, ipv4 }) => ({
       ...{ network: x.ref('network', network_id), ip: ipv4, alias_ips: [], mac_address: '' },
     })),
-    server_type: typeOf(offers, server),
-    // Clients of 2026 read the location, older ones the datacenter.
-    location: offers.once(`location ${zone_slug}`, () => offers.location(zone_slug)),
-    datacenter: offers.once(`datacenter ${zone_slug}`, () => offers.datacenter(zone_slug)),
-    image: imageOf(offers, server),
-    ...{ iso: null, rescue_enabled: rescue, locked: current_operation !== null },
+    rescue_enabled: server.rescue,
+    locked: server.current_operation !== null,
     backup_window: backupWindow(server),
-    ...{ outgoing_traffic: 0, ingoing_traffic: 0, included_traffic: 0 },
     protection: { delete: delete_protection, rebuild: delete_protection },
     labels: server.labels,
-    volumes: volumes
-      .filter((volume) => volume.server_id === server_id)
-      .map(({ volume_id }) => x.ref('volume', volume_id)),
-    ...{ load_balancers: [], primary_disk_size: server.disk_gb, placement_group: null },
+    volumes: held.map(({ volume_id }) => x.ref('volume', volume_id)),
   }
+}
+
+/** The fields that all servers have in common that are of one kind: its type, place and template. */
+function commonFields(offers: Offers, server: Server) {
+  return {
+    server_type: typeOf(offers, server),
+    // Clients of 2026 read the location, older ones the datacenter.
+    location: offers.location(server.zone_slug),
+    datacenter: offers.datacenter(server.zone_slug),
+    image: imageOf(offers, server),
+    primary_disk_size: server.disk_gb,
+    ...{ iso: null, outgoing_traffic: 0, ingoing_traffic: 0, included_traffic: 0 },
+    ...{ load_balancers: [], placement_group: null },
+  }
+}
+
+const kindOf = ({ preset_id, cpu, ram_mb, disk_gb, zone_slug, template_id }: Server) =>
+  `${preset_id} ${cpu} ${ram_mb} ${disk_gb} ${zone_slug} ${template_id}`
+
+function serverView(x: Exchange, server: Server, near: Around) {
+  return { ...ownFields(x, server, near), ...commonFields(near.offers, server) }
+}
+
+/** The JSON text of servers. It is joined, since what they have in common is most of it. */
+async function serversText(x: Exchange, servers: readonly Server[], near: Around): Promise<string> {
+  const own = servers.map((server) => ownFields(x, server, near))
+  await x.settle()
+  const texts: string[] = []
+  for (const [at, server] of servers.entries()) {
+    const common = await near.offers.text(kindOf(server), () => commonFields(near.offers, server))
+    texts.push(`${JSON.stringify(own[at]).slice(0, -1)},${common.slice(1)}`)
+  }
+  return `[${texts.join()}]`
 }
 
 export async function showServer(x: Exchange, server: Server) {
@@ -134,7 +160,7 @@ export async function showServer(x: Exchange, server: Server) {
 }
 
 /** Lists the servers of the project, whose number no quota of these clients bounds, page by page. */
-async function listServers(x: Exchange): Promise<object> {
+async function listServers(x: Exchange): Promise<object | string> {
   const project = { project_id: x.projectId }
   if (x.query.has('status')) {
     const all = await x.all<Server>('listServers', project)
@@ -157,8 +183,8 @@ async function listServers(x: Exchange): Promise<object> {
     ...(name === null ? {} : { name }),
   }
   const { items, total } = await x.v1<{ items: Server[]; total: number }>('listServers', { query })
-  const near = await around(x, items)
-  return { servers: items.map((server) => serverView(x, server, near)), meta: metaOf(page, total) }
+  const servers = await serversText(x, items, await around(x, items))
+  return `{"servers":${servers},"meta":${JSON.stringify(metaOf(page, total))}}`
 }
 
 const Named = Type.Union([Type.String(), Type.Integer()])

@@ -192,6 +192,38 @@ test('lists have pages, and are sorted', async () => {
   expect(Number(headers['ratelimit-limit'])).toBeGreaterThan(Number(headers['ratelimit-remaining']))
 })
 
+test('lists show each server as it is shown by itself, whatever it has in common with others', async () => {
+  const t = await hcloudApp()
+  const numbers: number[] = []
+  const labels = { role: 'web' }
+  for (const [name, server_type] of Object.entries({ one: 'nano', two: 'small', three: 'nano' }))
+    numbers.push((await t.act('POST', '/servers', { ...web, name, server_type, labels })).server.id)
+  const [first] = numbers
+  await t.act('POST', '/volumes', { name: 'data', size: 10, server: first })
+  await t.act('POST', '/firewalls', {
+    name: 'outside',
+    rules: [],
+    apply_to: [{ type: 'server', server: { id: first } }],
+  })
+  const place = { template: 'micro', zone_slug: 'local-1', cpu_type: 'amd' }
+  const size = { cpu: 2, ram_mb: 2048, disk_gb: 20 }
+  await t.call('POST', '/servers', { ...place, name: 'odd', plan_type: 'custom', ...size })
+  await t.finish()
+  // The text of what servers have in common is made by the first list, and kept for the second.
+  for (const _ of ['made', 'kept']) {
+    const { servers, meta } = (await t.ask('GET', '/servers')).body
+    expect(meta.pagination.total_entries).toBe(4)
+    for (const server of servers)
+      expect((await t.ask('GET', `/servers/${server.id}`)).body).toEqual({ server })
+    expect(servers[0]).toMatchObject({ volumes: [expect.any(Number)], server_type: { name: 'nano' } })
+    expect(servers.map(nameOfType)).toEqual(['nano', 'small', 'nano', 'custom-2-2048-20'])
+  }
+  const half = (await t.ask('GET', '/servers?per_page=2&page=2')).body
+  expect(half.servers.map(nameOfType)).toEqual(['nano', 'custom-2-2048-20'])
+  expect(half.meta.pagination).toMatchObject({ last_page: 2, total_entries: 4 })
+})
+const nameOfType = ({ server_type }: { server_type: { name: string } }) => server_type.name
+
 test('a size that no preset has shows a number of its own, which needs no row', async () => {
   const t = await hcloudApp()
   const place = { template: 'micro', zone_slug: 'local-1', cpu_type: 'amd' }
