@@ -33,9 +33,13 @@ export interface EngineOptions extends Omit<EndsOptions, 'owner'> {
   takeTurn?: ((accountId: string) => Promise<void>) | undefined
   /** Called for each operation that has ended; if it failed, with its error code. */
   onEnd?: ((end: OperationEnd) => void) | undefined
-  /** Sees each step before it runs and after its result is known; tests end the process here. */
+  /** Sees each step before it runs and after its result is known; tests hold operations and end the process here. */
   observe?:
-    | ((moment: 'before' | 'after' | 'saved', operation: OperationTable, step: string) => void)
+    | ((
+        moment: 'before' | 'after' | 'saved',
+        operation: OperationTable,
+        step: string,
+      ) => void | Promise<void>)
     | undefined
 }
 
@@ -279,13 +283,13 @@ export class Engine {
       for (;;) {
         const { step } = operation
         await takeTurn?.(operation.account_id)
-        observe?.('before', operation, step)
+        await observe?.('before', operation, step)
         const result = await this.#runStep(operation, signal)
-        observe?.('after', operation, step)
+        await observe?.('after', operation, step)
         const isQuick = result.kind === 'next' && clock.now() - savedAt < saveEveryMs && !signal.aborted
         const isOurs = isQuick ? advance(operation, result) : await this.#record(operation, result)
         if (!isQuick) savedAt = clock.now()
-        observe?.('saved', operation, step)
+        await observe?.('saved', operation, step)
         // The lease went with its end or pause: a later run may hold it by now.
         if (isOurs && result.kind !== 'next') return
         if (!isOurs || this.#stopping.signal.aborted) return await this.#giveBack(operation)

@@ -11,13 +11,18 @@ export interface Death extends StepName {
   moment: 'before' | 'after' | 'saved'
 }
 
+export interface Play {
+  scenario: string
+  death: Death
+}
+
 export interface Order {
   /** How seldom steps are written down by themselves; by default as the service does. */
   saveEveryMs?: number
   /** Holds the database and the machines. What an earlier process left there is finished first. */
   folder: string
-  /** Then this scenario is played; with a death, its process ends there. */
-  play?: { scenario: string; death: Death | null }
+  /** Then these are played side by side: each operation is held at its death, and the process ends with the last. */
+  plays?: readonly Play[]
   /** Then many servers are made, stopped and deleted; with `dieAt`, the process ends at that moment of them. */
   load?: { seed: number; dieAt: number | null }
   /** Then every scenario is played, and its walk is told; and which steps there are. */
@@ -28,6 +33,8 @@ export interface Order {
 export interface Finding {
   /** Type, status and error of all operations, once what was left over has ended. */
   settled?: [type: string, status: string, error: string][]
+  /** Deaths that their operations never came to. */
+  missed?: Death[]
   /** Sentences: which promises are broken. */
   broken?: string[]
   /** The steps that a scenario walked through. */

@@ -23,21 +23,29 @@ import { volumeProcedures } from '../../../api/volumes/procedures.ts'
 import type { AppOptions } from '../../../api/wiring/options.ts'
 import { brokenAtRest } from './invariants.ts'
 import { load } from './load.ts'
-import { type Death, type Finding, type Order, PORTS, type StepName } from './orders.ts'
+import { type Death, type Finding, type Order, type Play, PORTS, type StepName } from './orders.ts'
 import { pacedClock } from './paced-clock.ts'
 import { type Stage, scenarios } from './scenarios.ts'
 
 /** When this process is to be killed, and what it has walked through so far. */
 class Fate {
   saveEveryMs = 0
-  death: Death | null = null
+  /** Where each operation is to be held that has not come there yet. */
+  readonly ahead = new Map<string, Death>()
+  /** Operations begin their next step when this resolves: meanwhile it is said which is to die where. */
+  start: Promise<void> | undefined
   momentsLeft = Number.POSITIVE_INFINITY
   readonly seen: StepName[] = []
 
-  readonly observe: NonNullable<AppOptions['observe']> = (when, { type }, step) => {
+  readonly observe: NonNullable<AppOptions['observe']> = async (when, { type, operation_id }, step) => {
+    await this.start
     this.seen.push({ type, step })
-    if (this.death?.type === type && this.death.step === step && this.death.moment === when) die()
     this.moment()
+    const death = this.ahead.get(operation_id)
+    if (death?.step !== step || death.moment !== when) return
+    this.ahead.delete(operation_id)
+    if (this.ahead.size === 0) die()
+    await new Promise(() => {})
   }
 
   /** One of the countless moments at which a process can be killed. */
@@ -107,7 +115,7 @@ async function open(folder: string, fate: Fate) {
     cpu_type: 'amd',
     ...preset,
   }
-  return { db, driver, app, steps, order, token: await openAccount(db, clock), stop }
+  return { db, clock, driver, app, steps, order, token: await openAccount(db, clock), stop }
 }
 
 /** @returns a token of an account that may have plenty of everything */
@@ -170,17 +178,16 @@ function stageOf({ app, db, driver, order }: Service, request: ReturnType<typeof
     act: async (...call) => void (await accepted(...call)),
     settle: async () => {
       for (;;) {
-        const active = await activeOperation(db)
-        if (!active) return app.engine.settled()
-        await app.engine.waits.waitFor(active, 60_000, new AbortController().signal)
+        const operation = await active(db).executeTakeFirst()
+        if (!operation) return app.engine.settled()
+        await app.engine.waits.waitFor(operation, 60_000, new AbortController().signal)
       }
     },
   }
 }
 
-function activeOperation(db: Database) {
-  const operations = db.selectFrom('operations').selectAll()
-  return operations.where('status', 'in', ['pending', 'running']).executeTakeFirst()
+function active(db: Database) {
+  return db.selectFrom('operations').selectAll().where('status', 'in', ['pending', 'running'])
 }
 
 /** Finishes what is left over from an earlier process, and tells what became of it. */
@@ -200,6 +207,38 @@ async function recover({ app, db, driver }: Service, stage: Stage): Promise<void
   })
 }
 
+/** Plays the scenarios up to their deaths; tells of those that their operations ended without. */
+async function dieIn(
+  plays: readonly Play[],
+  { fate, service, stage }: { fate: Fate; service: Service; stage: Stage },
+): Promise<void> {
+  const acts: (() => Promise<unknown>)[] = []
+  for (const { scenario } of plays) {
+    const act = await scenarios[scenario]?.(stage)
+    if (!act) throw new Error(`there is no scenario ${scenario}`)
+    acts.push(act)
+  }
+  const { promise, resolve } = Promise.withResolvers<void>()
+  fate.start = promise
+  const { db, app, clock } = service
+  for (const [at, { scenario, death }] of plays.entries()) {
+    await acts[at]?.()
+    const operations = await active(db).where('type', '=', death.type).execute()
+    const mine = operations.find(({ operation_id }) => !fate.ahead.has(operation_id))
+    if (!mine) throw new Error(`the scenario ${scenario} began no ${death.type}`)
+    fate.ahead.set(mine.operation_id, death)
+  }
+  resolve()
+  for (const operation of await active(db).execute())
+    if (fate.ahead.has(operation.operation_id))
+      await app.engine.waits.waitFor(operation, 600_000, new AbortController().signal)
+  // The last step counts as saved a little after its operation has ended.
+  await clock.sleep(60_000)
+  tell({ missed: [...fate.ahead.values()] })
+  // An orderly stop would wait for the operations that are held.
+  die()
+}
+
 async function main(order: Order): Promise<void> {
   const fate = new Fate()
   fate.saveEveryMs = order.saveEveryMs ?? 250
@@ -208,18 +247,13 @@ async function main(order: Order): Promise<void> {
   const stage = stageOf(service, request)
   await recover(service, stage)
 
-  const play = async (scenario: string, death: Death | null) => {
-    const act = await scenarios[scenario]?.(stage)
-    if (!act) throw new Error(`there is no scenario ${scenario}`)
-    fate.death = death
-    fate.seen.length = 0
-    await act()
-    await stage.settle()
-  }
-  if (order.play) await play(order.play.scenario, order.play.death)
+  if (order.plays) await dieIn(order.plays, { fate, service, stage })
   if (order.trace) {
-    for (const scenario of Object.keys(scenarios)) {
-      await play(scenario, null)
+    for (const [scenario, prepare] of Object.entries(scenarios)) {
+      const act = await prepare(stage)
+      fate.seen.length = 0
+      await act()
+      await stage.settle()
       tell({ walk: { scenario, steps: fate.seen } })
     }
     tell({ steps: service.steps })
