@@ -12,6 +12,9 @@ const hasTools = process.env.BERTH_TEST_HCLOUD === '1'
 // npm run test:cluster sets it, after it has installed what these need.
 const isCluster = process.env.BERTH_TEST_CLUSTER === '1'
 
+// Tests start the same programs hundreds of times, and vitest its workers: all inherit a cache of compiled code.
+process.env.NODE_COMPILE_CACHE ??= path.join(import.meta.dirname, 'node_modules/.cache/berth-tests')
+
 export default defineConfig({
   test: {
     // Three files at a time keep two cores busy: those that run programs and machines wait half of their time. Files

@@ -3,8 +3,6 @@ import path from 'node:path'
 import { createInterface } from 'node:readline'
 
 export const ROOT = path.resolve(import.meta.dirname, '../../..')
-/** Starting the same program a hundred times, it is worth compiling it once. */
-const CACHE = path.join(ROOT, 'node_modules/.cache/berth-tests')
 
 export interface Child {
   process: ChildProcess
@@ -45,7 +43,7 @@ export async function listening(service: Child): Promise<Record<string, unknown>
 function run(program: string, file: string, args: readonly string[], env: Record<string, string>): Child {
   const child = spawn(file, args, {
     cwd: ROOT,
-    env: { ...withoutSettings(process.env), NODE_NO_WARNINGS: '1', NODE_COMPILE_CACHE: CACHE, ...env },
+    env: { ...withoutSettings(process.env), NODE_NO_WARNINGS: '1', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const patienceMs = Number(env.TEST_PATIENCE_MS ?? PATIENCE_MS)
