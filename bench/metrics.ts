@@ -10,56 +10,88 @@ import { type App, buildApp } from '../api/app.ts'
 import { readCatalog } from '../api/catalog/file.ts'
 import type { Database } from '../api/database/database.ts'
 import { migrate } from '../api/database/migrate.ts'
+import { openPostgres } from '../api/database/postgres.ts'
 import { openSqlite } from '../api/database/sqlite.ts'
 import { PLAIN_NETWORK } from '../api/drivers/driver.ts'
 import { Drivers } from '../api/drivers/drivers.ts'
 import { Simulator } from '../api/drivers/simulator/simulator.ts'
+import { addPartitions } from '../api/monitoring/partitions.ts'
 import type { SampleTable } from '../api/monitoring/tables.ts'
-import { tiers } from '../api/monitoring/tiers.ts'
+import { LONGEST_SPAN, tiers } from '../api/monitoring/tiers.ts'
 import { Secrets } from '../api/secrets.ts'
 import { ManualClock } from '../test/harness/clock.ts'
+import { startPostgres } from '../test/harness/postgres.ts'
 import { serverRow } from '../test/harness/server-row.ts'
+import { cpuOfDatabase } from './cpu.ts'
 
 const SERVERS = 10_000
 /** The number of servers with a history of 30 days; all 10,000 would take 20 GB. */
 const OLD_SERVERS = 50
 const INTERVAL_MS = 10_000
 
-/** Measures sampling 10,000 simulated servers on SQLite, and reading 30 days of one of them. */
+/** Measures sampling 10,000 simulated servers, and reading 30 days of one of them, on both databases. */
 export async function benchMetrics(rounds: number): Promise<void> {
   const folder = mkdtempSync(path.join(tmpdir(), 'berth-bench-'))
-  const file = path.join(folder, 'berth.db')
-  const db = openSqlite(file)
-  const clock = new ManualClock()
-  const driver = new Simulator({ clock })
+  const postgres = await startPostgres()
   try {
-    await migrate(db)
-    const accountId = (await createAccount(db, clock, { email: 'bench@example.com', name: 'Bench' })) ?? ''
-    const token = (
-      await createToken(db, clock, { accountId, name: 'bench', scopes: ['read'], expiresAt: null })
-    ).value
-    const app = await buildApp({
-      db,
-      clock,
-      drivers: new Drivers('simulator', { simulator: driver }),
-      catalog: readCatalog(new URL('../catalog.yaml', import.meta.url).pathname),
-      secrets: new Secrets(Buffer.alloc(32)),
-      log: pino({ level: 'error' }),
-      rateLimits: { reads: 1e9, writes: 1e9, anonymous: 1e9 },
-      sshPorts: { first: 1024, last: 65535 },
-      sshHost: '127.0.0.1',
+    const file = path.join(folder, 'berth.db')
+    const onFile = { what: 'SQLite', db: openSqlite(file), cpuSeconds: async () => 0 }
+    const size = async () => {
+      await sql`PRAGMA wal_checkpoint(TRUNCATE)`.execute(onFile.db)
+      return statSync(file).size
+    }
+    await measuring(onFile, rounds, size)
+    const url = await postgres.create('berth')
+    const db = openPostgres(url)
+    await measuring({ what: 'PostgreSQL', db, cpuSeconds: () => cpuOfDatabase(url) }, rounds, async () => {
+      const { rows } = await sql<{ bytes: number }>`SELECT sum(pg_total_relation_size(oid))::bigint AS bytes
+        FROM pg_class WHERE relkind = 'r' AND relname LIKE 'samples%'`.execute(db)
+      return rows[0]?.bytes ?? 0
     })
-    const ids = await makeServers(db, driver, accountId)
-    await sampling(app, clock, rounds)
-    const bytes = await history(db, clock, file)
-    console.log(
-      `30 days of a server: ${(bytes / 2 ** 20).toFixed(2)} MiB on SQLite with its index, in ${tiers.reduce((sum, { keptFor, resolution }) => sum + keptFor / resolution, 0)} samples`,
-    )
-    await queries(app, clock, ids.slice(0, OLD_SERVERS), token)
-    await app.close()
   } finally {
+    await postgres.remove()
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+interface Place {
+  what: string
+  db: Database
+  /** The CPU time of the database's own processes. */
+  cpuSeconds: () => Promise<number>
+}
+
+/** @param size returns the bytes of all samples, and perhaps of a constant remainder */
+async function measuring(place: Place, rounds: number, size: () => Promise<number>): Promise<void> {
+  const { what, db } = place
+  const clock = new ManualClock()
+  const driver = new Simulator({ clock })
+  await migrate(db)
+  const accountId = (await createAccount(db, clock, { email: 'bench@example.com', name: 'Bench' })) ?? ''
+  const token = (
+    await createToken(db, clock, { accountId, name: 'bench', scopes: ['read'], expiresAt: null })
+  ).value
+  const app = await buildApp({
+    db,
+    clock,
+    drivers: new Drivers('simulator', { simulator: driver }),
+    catalog: readCatalog(new URL('../catalog.yaml', import.meta.url).pathname),
+    secrets: new Secrets(Buffer.alloc(32)),
+    log: pino({ level: 'error' }),
+    rateLimits: { reads: 1e9, writes: 1e9, anonymous: 1e9 },
+    sshPorts: { first: 1024, last: 65535 },
+    sshHost: '127.0.0.1',
+  })
+  const ids = await makeServers(db, driver, accountId)
+  console.log(`On ${what}:`)
+  await sampling(app, clock, rounds, place)
+  const bytes = await history(db, clock, size)
+  console.log(
+    `30 days of a server: ${(bytes / 2 ** 20).toFixed(2)} MiB with the index, in ${tiers.reduce((sum, { keptFor, resolution }) => sum + keptFor / resolution, 0)} samples`,
+  )
+  await queries(app, clock, ids.slice(0, OLD_SERVERS), token)
+  await app.close()
+  await db.destroy().catch(() => {})
 }
 
 async function makeServers(db: Database, driver: Simulator, accountId: string): Promise<string[]> {
@@ -82,32 +114,38 @@ async function makeServers(db: Database, driver: Simulator, accountId: string): 
 }
 
 /** Rounds as in operation, each beginning when the previous one has ended. */
-async function sampling(app: App, clock: ManualClock, rounds: number): Promise<void> {
+async function sampling(
+  app: App,
+  clock: ManualClock,
+  rounds: number,
+  { what, cpuSeconds }: Place,
+): Promise<void> {
   const cpuMs: number[] = []
   const wallMs: number[] = []
+  let database = 0
   for (let round = 0; round <= rounds; round++) {
     clock.advance(INTERVAL_MS)
     const [begun, cpu] = [performance.now(), process.cpuUsage()]
     await app.sampler.round()
     const { user, system } = process.cpuUsage(cpu)
     // The first makes 10,000 meters.
-    if (round === 0) continue
+    if (round === 0) {
+      database = await cpuSeconds()
+      continue
+    }
     cpuMs.push((user + system) / 1000)
     wallMs.push(performance.now() - begun)
   }
   const mean = (list: number[]) => list.reduce((sum, value) => sum + value, 0) / list.length
   console.log(
-    `${SERVERS} servers sampled every ${INTERVAL_MS / 1000} s: ${(mean(cpuMs) / INTERVAL_MS).toFixed(3)} of a core over ${rounds} rounds (target: at most 0.5); the longest round took ${Math.max(...wallMs).toFixed(0)} ms`,
+    `${SERVERS} servers sampled every ${INTERVAL_MS / 1000} s on ${what}: ${(mean(cpuMs) / INTERVAL_MS).toFixed(3)} of a core over ${rounds} rounds (target: at most 0.5), and ${((1000 * ((await cpuSeconds()) - database)) / rounds / INTERVAL_MS).toFixed(3)} in the database; the longest round took ${Math.max(...wallMs).toFixed(0)} ms`,
   )
 }
 
 /** Fills the past of some servers, in the order in which it is written in operation. @returns bytes for each */
-async function history(db: Database, clock: ManualClock, file: string): Promise<number> {
+async function history(db: Database, clock: ManualClock, size: () => Promise<number>): Promise<number> {
   await db.deleteFrom('samples').where('series', '<=', OLD_SERVERS).execute()
-  const size = async () => {
-    await sql`PRAGMA wal_checkpoint(TRUNCATE)`.execute(db)
-    return statSync(file).size
-  }
+  await addPartitions(db, clock.now() / 1000 - LONGEST_SPAN - 3_600, clock.now() / 1000)
   const empty = await size()
   const now = Math.floor(clock.now() / 1000)
   await db.transaction().execute(async (tx) => {

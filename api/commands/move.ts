@@ -4,10 +4,12 @@ import { DatabaseSync } from 'node:sqlite'
 import { Command } from 'commander'
 import { sql } from 'kysely'
 import { listAccounts } from '../accounts/accounts.ts'
+import { systemClock } from '../clock.ts'
 import { CommandError, type Config, ConfigError } from '../config.ts'
 import { type Database, migrations, type Queries } from '../database/database.ts'
 import { copySqlite, openSqlite } from '../database/sqlite.ts'
 import { messageOf } from '../message-of.ts'
+import { tableForImport } from '../monitoring/partitions.ts'
 import { lockDataDir, markMoved, openDatabase, requireInstallation } from './installation.ts'
 
 /** Bounds the parameters of one statement: PostgreSQL takes 65,535. */
@@ -122,6 +124,8 @@ export function importCommand(config: () => Config): Command {
 
 interface Table {
   name: string
+  /** The table of PostgreSQL that takes its rows. */
+  into: string
   columns: string[]
   count: number
 }
@@ -165,6 +169,7 @@ function tablesOf(file: string): Table[] {
     for (const name of found) place(name, [])
     return ordered.map((name) => ({
       name,
+      into: name,
       columns: source
         .prepare(`PRAGMA table_info("${name}")`)
         .all()
@@ -192,6 +197,9 @@ async function importInto(db: Database, { file, dataDir, where, say }: Importing
   const tables = tablesOf(file)
   const fingerprint = JSON.stringify(tables.map(({ name, count }) => [name, count]))
   await begin(db, tables, fingerprint)
+  const samples = tables.find(({ name }) => name === 'samples')
+  // They may be of any day, and partitions are only there for some.
+  if (samples) samples.into = await tableForImport(db, Math.floor(systemClock.now() / 1000))
   const source = new DatabaseSync(file, { readOnly: true })
   try {
     for (const table of tables) await moveTable(db, source, table, say)
@@ -230,7 +238,7 @@ async function begin(db: Database, tables: readonly Table[], fingerprint: string
 async function moveTable(
   db: Database,
   source: DatabaseSync,
-  { name, columns, count }: Table,
+  { name, into: target, columns, count }: Table,
   say: Say,
 ): Promise<void> {
   const list = columns.map((column) => `"${column}"`).join(', ')
@@ -245,7 +253,7 @@ async function moveTable(
     if (rows.length === 0) break
     last = Number(rows.at(-1)?.rowid_)
     const values = rows.map((row) => sql`(${sql.join(columns.map((column) => row[column]))})`)
-    const into = sql`${sql.table(name)} (${sql.join(columns.map((column) => sql.ref(column)))})`
+    const into = sql`${sql.table(target)} (${sql.join(columns.map((column) => sql.ref(column)))})`
     await db.transaction().execute(async (tx) => {
       await sql`INSERT INTO ${into} VALUES ${sql.join(values)}`.execute(tx)
       await note(tx, progress, String(last))
@@ -269,8 +277,8 @@ async function moveSimulated(db: Database, dataDir: string): Promise<void> {
 
 /** @throws CommandError */
 async function check(db: Database, source: DatabaseSync, tables: readonly Table[]): Promise<void> {
-  for (const { name, count } of tables) {
-    const { rows } = await sql<{ count: number }>`SELECT count(*) AS count FROM ${sql.table(name)}`.execute(
+  for (const { name, into, count } of tables) {
+    const { rows } = await sql<{ count: number }>`SELECT count(*) AS count FROM ${sql.table(into)}`.execute(
       db,
     )
     if (rows[0]?.count !== count)

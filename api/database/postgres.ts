@@ -1,11 +1,13 @@
 import {
   type BinaryOperationNode,
+  InsertQueryNode,
   Kysely,
   OperatorNode,
   PostgresAdapter,
   PostgresIntrospector,
   PostgresQueryCompiler,
   PrimitiveValueListNode,
+  type ValuesNode,
 } from 'kysely'
 import pg from 'pg'
 import type { Database } from './database.ts'
@@ -98,8 +100,41 @@ export function openPostgres(url: string, options: PostgresOptions = {}): Databa
   })
 }
 
-/** Sends a list as one parameter, so that a statement is the same however long its lists are. */
+/** Inserts of more values than this take their rows as one parameter. */
+const MAX_VALUES = 100
+
+/** Sends a list as one parameter, and many rows too, so that a statement is the same however many there are. */
 class PostgresCompiler extends PostgresQueryCompiler {
+  protected override visitValues(node: ValuesNode): void {
+    const insert = this.parentNode
+    const rows = node.values.filter(PrimitiveValueListNode.is)
+    const isLong = rows.reduce((sum, { values }) => sum + values.length, 0) > MAX_VALUES
+    if (
+      !isLong ||
+      rows.length < node.values.length ||
+      !insert ||
+      !InsertQueryNode.is(insert) ||
+      !insert.into
+    ) {
+      super.visitValues(node)
+      return
+    }
+    const { into, columns = [] } = insert
+    const names = columns.map(({ column }) => column.name)
+    this.append('select ')
+    this.compileList(columns)
+    // PostgreSQL takes the types of the columns from the table.
+    this.append(' from json_populate_recordset(null::')
+    this.visitNode(into)
+    this.append(', ')
+    this.appendValue(
+      JSON.stringify(
+        rows.map(({ values }) => Object.fromEntries(names.map((name, at) => [name, values[at] ?? null]))),
+      ),
+    )
+    this.append(')')
+  }
+
   protected override visitBinaryOperation(node: BinaryOperationNode): void {
     const { leftOperand, operator, rightOperand } = node
     const name = OperatorNode.is(operator) ? operator.operator : ''

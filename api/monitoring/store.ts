@@ -103,7 +103,7 @@ export function rollUp(
     .columns(['series', 'resolution', 'at', ...VALUES])
     .expression(
       tx
-        .selectFrom('samples')
+        .selectFrom('kept_samples')
         .select(['series', sql.lit(resolution.to).as('resolution'), slot.as('at')])
         .select((eb) => VALUES.map((column) => sql`cast(round(avg(${eb.ref(column)})) as bigint)`.as(column)))
         .where('series', 'in', series)
@@ -136,7 +136,7 @@ export async function averages(
   const slot = slotOf(step)
   const samples = ({ resolution, seconds, from, until }: Piece) =>
     db
-      .selectFrom('samples')
+      .selectFrom('kept_samples')
       .select(['at', sql.lit(seconds).as('seconds'), ...columns])
       .where('series', '=', series)
       .where('resolution', '=', resolution)
@@ -160,7 +160,7 @@ function meanOf(column: ValueColumn) {
 
 export function latestSample(db: Queries, series: number, resolution: number) {
   return db
-    .selectFrom('samples')
+    .selectFrom('kept_samples')
     .selectAll()
     .where('series', '=', series)
     .where('resolution', '=', resolution)
@@ -184,10 +184,12 @@ export async function nextMeters(db: Queries, present: ServerIds, after: number,
 
 /**
  * Deletes samples of these series from before `at`, at most `limit`.
+ * @param from the table that has them
  * @returns the number deleted
  */
 export async function deleteSamples(
   db: Queries,
+  from: string,
   {
     series,
     resolution,
@@ -195,20 +197,21 @@ export async function deleteSamples(
     limit,
   }: { series: readonly number[]; resolution: number; before: number; limit: number },
 ): Promise<number> {
+  const table = `${from} as samples` as 'samples as samples' // it has the same columns
   const { numDeletedRows } = await db
     // Otherwise PostgreSQL may look for them anew for each row of the table.
     .with(
       (cte) => cte('old').materialized(),
       (select) =>
         select
-          .selectFrom('samples')
+          .selectFrom(table)
           .select(['series', 'resolution', 'at'])
           .where('series', 'in', series)
           .where('resolution', '=', resolution)
           .where('at', '<', before)
           .limit(limit),
     )
-    .deleteFrom('samples')
+    .deleteFrom(table)
     .where((eb) =>
       eb(
         eb.refTuple('samples.series', 'samples.resolution', 'samples.at'),

@@ -3,6 +3,8 @@ declare module '../database/schema.ts' {
     traffic: TrafficTable
     meters: MeterTable
     samples: SampleTable
+    /** A view of all samples, also those that PostgreSQL has in a table from before there were partitions. */
+    kept_samples: SampleTable
   }
 }
 

@@ -62,6 +62,46 @@ async function replacing(url: URL, word: string, other: string): Promise<URL> {
 }
 
 describe.runIf(process.env.BERTH_TEST_DATABASE === 'postgres')('on PostgreSQL', () => {
+  test('many rows are inserted by one statement, whatever they contain and however many they are', async () => {
+    const { db } = await opened()
+    const odd = ['"', "'", '\\', '{a,b}', 'null', '\n', 'ж', '😀', '$1', '']
+    const rows = Array.from({ length: 500 }, (_, n) => ({
+      name: `row-${n}`,
+      value: odd[n % odd.length] ?? '',
+    }))
+    const add = (some: typeof rows) =>
+      db
+        .insertInto('installation')
+        .values(some)
+        .onConflict((conflict) => conflict.doNothing())
+        .executeTakeFirstOrThrow()
+    expect((await add(rows.slice(0, 60))).numInsertedOrUpdatedRows).toBe(60n)
+    expect((await add(rows.slice(20))).numInsertedOrUpdatedRows).toBe(440n)
+    const found = await db
+      .selectFrom('installation')
+      .selectAll()
+      .where('name', 'like', 'row-%')
+      .orderBy('name')
+      .execute()
+    expect(found).toEqual(rows.toSorted((a, b) => (a.name < b.name ? -1 : 1)))
+    const numbers = Array.from({ length: 40 }, (_, n) => ({
+      ...{
+        series: n,
+        resolution: 10,
+        at: Math.floor(Date.now() / 1000),
+        cpu: null,
+        memory_mb: 900 - n,
+        disk_mb: 0,
+      },
+      ...{ disk_read: Number.MAX_SAFE_INTEGER, disk_write: null, network_rx: 0, network_tx: -1 },
+    }))
+    await db.insertInto('samples').values(numbers).execute()
+    expect(await db.selectFrom('samples').selectAll().orderBy('series').execute()).toEqual(numbers)
+    expect((await prepared(db)).filter((text) => text.startsWith('insert into "installation"'))).toHaveLength(
+      1,
+    )
+  })
+
   test('a connection prepares a statement once, however long its lists are', async () => {
     const { db } = await opened()
     await add(db, 'a')
