@@ -1,5 +1,6 @@
 import type { Account, Payment } from '@berth/sdk'
 import { Command } from 'commander'
+import { autoTopUpCommand } from './auto-top-up.ts'
 import { documentCommand, documentsCommand } from './document.ts'
 import { idOf } from './find.ts'
 import { addLimitOption, type LimitOptions, upTo } from './flags.ts'
@@ -76,6 +77,7 @@ export function accountCommand(): Command {
   return new Command('account')
     .description('top up the account, and view its payments and documents')
     .addCommand(topUpCommand())
+    .addCommand(autoTopUpCommand())
     .addCommand(
       addLimitOption(
         listCommand({

@@ -320,6 +320,38 @@ export interface AuditEntryList {
   total: number
 }
 
+export interface AutoTopUp {
+  /** True if the account is topped up when its balance falls below the line */
+  is_on: boolean
+  /** The line, in rubles with two decimals; null if it was never set */
+  below_rub: string | null
+  /** Amount of each payment, in rubles with two decimals; null if it was never set */
+  amount_rub: string | null
+  /** The most in a calendar month (UTC), in rubles with two decimals; null if it was never set */
+  monthly_limit_rub: string | null
+  /** Id of the saved payment method that is charged; null if it was never set */
+  payment_method_id: string | null
+  /** Sum of the automatic payments of this month, without canceled ones, in rubles with two decimals */
+  charged_month_rub: string
+  /** Automatic payments in a row that were declined; 3 turn it off */
+  declines: number
+  /** The earliest time of the next payment after a declined one, or after the monthly limit was reached; null if it waits for nothing */
+  waits_until: string | null
+  /** Why it was turned off: `declined` payments, the payment method was deleted, or the account is closed; null if nothing turned it off */
+  off_reason: 'declined' | 'method_deleted' | 'account_closed' | null
+}
+
+export interface AutoTopUpSet {
+  /** Balance in rubles below which the account is topped up, at most 500000.00 */
+  below_rub: string
+  /** Amount of each payment in rubles, from 10.00 to 500000.00 */
+  amount_rub: string
+  /** The most that automatic payments may take in a calendar month (UTC), in rubles; at least `amount_rub` */
+  monthly_limit_rub: string
+  /** Saved payment method to charge */
+  payment_method_id: string
+}
+
 export interface Backup {
   /** Id of the backup */
   backup_id: string
@@ -1503,6 +1535,8 @@ export interface OperatedPayment {
   refunded_rub: string
   /** Page of the provider where it is paid; null if it waits for nothing, or until the provider answers */
   url: string | null
+  /** True if an automatic top-up began it */
+  is_automatic: boolean
   /** When it was created (RFC 3339, UTC) */
   created_at: string
   /** When it was added to the balance; null if it was not */
@@ -1799,6 +1833,8 @@ export interface Payment {
   refunded_rub: string
   /** Page of the provider where it is paid; null if it waits for nothing, or until the provider answers */
   url: string | null
+  /** True if an automatic top-up began it */
+  is_automatic: boolean
   /** When it was created (RFC 3339, UTC) */
   created_at: string
   /** When it was added to the balance; null if it was not */
@@ -4280,6 +4316,19 @@ export interface Routes {
       /** Id of the payment method, a UUID */
       payment_method_id: string
     }
+    reply: undefined
+  }
+  /** Get the automatic top-up */
+  'GET /account/auto_top_up': {
+    reply: AutoTopUp
+  }
+  /** Set the automatic top-up */
+  'PUT /account/auto_top_up': {
+    body: AutoTopUpSet
+    reply: AutoTopUp
+  }
+  /** Turn off the automatic top-up */
+  'DELETE /account/auto_top_up': {
     reply: undefined
   }
   /** List zones */

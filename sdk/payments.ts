@@ -1,4 +1,4 @@
-import type { Payment, PaymentCreate } from './openapi.ts'
+import type { AutoTopUpSet, Payment, PaymentCreate } from './openapi.ts'
 import { everyItem } from './paging.ts'
 import type { Call, CallOptions, Query, Settings } from './request.ts'
 
@@ -27,6 +27,11 @@ export function payments({ sleep }: Pick<Settings, 'sleep'>, call: Call) {
     allMethods: (options?: CallOptions) => everyItem(methods, 'payment_method_id', {}, options),
     deleteMethod: (payment_method_id: string, options?: CallOptions) =>
       call('DELETE /account/payment_methods/{payment_method_id}', { path: { payment_method_id } }, options),
+    autoTopUp: (options?: CallOptions) => call('GET /account/auto_top_up', {}, options),
+    /** Charges a saved method whenever the balance falls below the line. */
+    setAutoTopUp: (body: AutoTopUpSet, options?: CallOptions) =>
+      call('PUT /account/auto_top_up', { body }, options),
+    deleteAutoTopUp: (options?: CallOptions) => call('DELETE /account/auto_top_up', {}, options),
     /** Begins a payment: its `url` is the page where the customer pays; a saved method needs none. */
     create: (body: PaymentCreate, options?: CallOptions) => call('POST /account/payments', { body }, options),
     /** Resolves when a payment is no longer pending, or as soon as a condition of yours is true. */

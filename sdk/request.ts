@@ -132,7 +132,7 @@ function headersOf({ token }: Settings, route: string, options: CallOptions): Re
   return {
     accept: 'application/json',
     ...(token ? { authorization: `Bearer ${token}` } : {}),
-    ...(isPost || route.startsWith('PATCH ') ? { 'content-type': type } : {}),
+    ...(isPost || /^(PATCH|PUT) /.test(route) ? { 'content-type': type } : {}),
     ...(offset === undefined ? {} : { 'upload-offset': String(offset) }),
     ...(key === undefined ? {} : { 'idempotency-key': key }),
     ...(options.ifMatch ? { 'if-match': options.ifMatch } : {}),

@@ -8,7 +8,7 @@ import { ApiError } from '../http/contract/problem.ts'
 import { formatMoney, UNITS_PER_KOPECK, wholeTimes } from '../money.ts'
 import { costsNow } from './rates.ts'
 import { billingProblems } from './schema.ts'
-import { standing } from './standing.ts'
+import { EMPTY_LEDGER, isAboveLine, standing } from './standing.ts'
 import type { LedgerTable, TransactionTable } from './tables.ts'
 
 /** Every item that is or was billed, with its last name; for an address, the address itself. */
@@ -65,6 +65,7 @@ export function post(
       // The next charge finds out if the balance is still low.
       ledger.low_since = null
       if (ledger.balance > 0) ledger.depleted_since = null
+      if (isAboveLine(ledger)) ledger.top_up_at = 0
     }
     await save(tx, [...ledgers.values()], [written])
     if (reference) await takeReference(tx, { ...entry, reference }, written.sequence)
@@ -101,10 +102,8 @@ export async function lockLedgers(
   tx: Queries,
   accountIds: readonly string[],
 ): Promise<Map<string, LedgerTable>> {
-  const documents = { documented_until: 0, document_due_at: 0 }
-  const empty = { sequence: null, balance: 0, paid: 0, low_since: null, depleted_since: null, ...documents }
   // Rows are locked in one order, so that no two writers wait for each other.
-  const rows = [...accountIds].sort().map((account_id) => ({ account_id, ...empty }))
+  const rows = [...accountIds].sort().map((account_id) => ({ account_id, ...EMPTY_LEDGER }))
   const ledgers = await tx
     .insertInto('ledgers')
     .values(rows)
@@ -169,6 +168,7 @@ async function save(
         paid: eb.ref('excluded.paid'),
         low_since: eb.ref('excluded.low_since'),
         depleted_since: eb.ref('excluded.depleted_since'),
+        top_up_at: eb.ref('excluded.top_up_at'),
       })),
     )
     .execute()

@@ -6,6 +6,12 @@ import type { LedgerTable } from './tables.ts'
 /** A balance that lasts less than this is worth a warning. */
 const LOW_HOURS = 72
 
+/** The ledger of an account without entries. */
+export const EMPTY_LEDGER = {
+  ...{ sequence: null, balance: 0, paid: 0, low_since: null, depleted_since: null },
+  ...{ documented_until: 0, document_due_at: 0, top_up_below: null, top_up_at: null },
+} as const satisfies Omit<LedgerTable, 'account_id'>
+
 /**
  * Determines whether a ledger's balance is low or used up after charges. The account gets one event for each, until a
  * top-up ends it.
@@ -78,4 +84,45 @@ export function countStandings(db: Queries): Promise<{ standing: string; total: 
     ])
     .groupBy('standing')
     .execute()
+}
+
+/** True if the balance is not below the line of an automatic top-up, so that the next fall below it counts. */
+export function isAboveLine({ balance, top_up_below }: LedgerTable): boolean {
+  return top_up_below !== null && balance >= top_up_below
+}
+
+/** Sets the balance below which an account is topped up automatically; null: never. */
+export async function setTopUpLine(tx: Queries, accountId: string, below: number | null): Promise<void> {
+  const line = { top_up_below: below, top_up_at: below === null ? null : 0 }
+  await tx
+    .insertInto('ledgers')
+    .values({ account_id: accountId, ...EMPTY_LEDGER, ...line })
+    .onConflict((conflict) => conflict.column('account_id').doUpdateSet(line))
+    .execute()
+}
+
+/** A query of the accounts that are below their line, and may be topped up. */
+export function belowTopUpLine(db: Queries, now: number) {
+  return db
+    .selectFrom('ledgers')
+    .select('account_id')
+    .whereRef('balance', '<', 'top_up_below')
+    .where('top_up_at', '<=', now)
+}
+
+/** Takes the fall of a balance below its line, which happens once. @returns false if it was taken before */
+export async function takeFall(tx: Queries, accountId: string, now: number): Promise<boolean> {
+  const { numUpdatedRows } = await tx
+    .updateTable('ledgers')
+    .set({ top_up_at: null })
+    .where('account_id', '=', accountId)
+    .whereRef('balance', '<', 'top_up_below')
+    .where('top_up_at', '<=', now)
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+/** Lets an account be topped up automatically from a moment on. */
+export async function postponeTopUp(tx: Queries, accountId: string, until: number): Promise<void> {
+  await tx.updateTable('ledgers').set({ top_up_at: until }).where('account_id', '=', accountId).execute()
 }

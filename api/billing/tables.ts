@@ -62,6 +62,10 @@ export interface LedgerTable {
   /** The end of the last month that its documents cover (0: none yet), and the time at which the next one is due. */
   documented_until: number
   document_due_at: number
+  /** The balance below which the account is topped up automatically; null: never. */
+  top_up_below: number | null
+  /** The time from which that may happen; null: not before the balance has been above the line. */
+  top_up_at: number | null
 }
 
 /** The price of an item over a period. */

@@ -1,5 +1,6 @@
 import { v7 as uuid } from 'uuid'
 import { lockAccount } from '../accounts/accounts.ts'
+import { setTopUpLine } from '../billing/standing.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
 import { countOf, type Page, pageOf } from '../database/page.ts'
@@ -96,8 +97,25 @@ export function deleteMethod(
       .where('removed_at', 'is', null)
       .executeTakeFirst()
     const entry = { objectType: 'payment_method', objectId: method_id, at: now }
-    if (numUpdatedRows > 0n) await audit(tx, [account_id], entry)
+    if (numUpdatedRows === 0n) return
+    await stopCharging(tx, now, { account_id, method_id })
+    await audit(tx, [account_id], entry)
   })
+}
+
+/** Turns off the automatic top-ups that charge a method, as it is deleted. The account is locked. */
+async function stopCharging(
+  tx: Queries,
+  now: number,
+  { account_id, method_id }: Pick<PaymentMethodTable, 'account_id' | 'method_id'>,
+): Promise<void> {
+  const { numUpdatedRows } = await tx
+    .updateTable('auto_top_ups')
+    .set({ off_reason: 'method_deleted', updated_at: now })
+    .where('method_id', '=', method_id)
+    .where('off_reason', 'is', null)
+    .executeTakeFirst()
+  if (numUpdatedRows > 0n) await setTopUpLine(tx, account_id, null)
 }
 
 /**

@@ -26,7 +26,7 @@ import type { PaymentReturnTable, PaymentTable } from './tables.ts'
 /** The provider has forgotten a key after a day, so that a repeat would be a second payment. */
 export const KEY_LIVES_MS = 23 * 3600_000
 /** The time in which a request opens its payment; afterwards the worker does. */
-const OPENING_MS = 10_000
+export const OPENING_MS = 10_000
 
 export interface Paying {
   db: Database
@@ -97,7 +97,7 @@ export async function startPayment(
     ...{ amount, refunded: 0, disputed: 0, url: null, problem: null },
     return_url: return_url ?? `${siteUrl()}/billing/payments/${paymentId}`,
     ...{ created_at: now, booked_at: null, looked_at: null, look_at: now + OPENING_MS },
-    ...{ method_id: method_id ?? null, saves_method: save_method ? 1 : 0 },
+    ...{ method_id: method_id ?? null, saves_method: save_method ? 1 : 0, is_automatic: 0 },
   }
   await db.transaction().execute(async (tx) => {
     await lockAccount(tx, accountId)
@@ -117,7 +117,7 @@ export async function startPayment(
   return continuePayment(paying, row, true)
 }
 
-function paymentsOff(providers: readonly PaymentProvider[]): ApiError {
+export function paymentsOff(providers: readonly PaymentProvider[]): ApiError {
   const known = providers.map(({ name }) => name).join(', ')
   return new ApiError(
     paymentProblems.payments_off,

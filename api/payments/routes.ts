@@ -2,6 +2,7 @@ import Type from 'typebox'
 import { listOf, paged, pagingQuery } from '../http/contract/paging.ts'
 import { type Route, route, type SetHeader } from '../http/contract/route.ts'
 import { formatMoney, parseMoney } from '../money.ts'
+import { autoTopUpRoutes } from './auto-top-up-routes.ts'
 import { paymentMethodRoutes } from './method-routes.ts'
 import { continuePayment, findPayment, listPayments, type Paying, startPayment } from './payments.ts'
 import { LEAST, MOST, Payment, PaymentCreate, Providers, paymentProblems } from './schema.ts'
@@ -17,6 +18,7 @@ export function paymentRoutes(paying: Paying): Route[] {
     ...readingRoutes(paying),
     startRoute(paying),
     ...paymentMethodRoutes(paying),
+    ...autoTopUpRoutes(paying),
   ]
 }
 

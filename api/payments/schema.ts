@@ -19,6 +19,8 @@ export const paymentProblems = defineProblems({
 export const MOST_OPEN = 10
 /** Saved methods of an account, with those that its payments are about to save. */
 export const MOST_METHODS = 10
+/** Automatic payments in a row that are declined before they are turned off. */
+export const MOST_DECLINES = 3
 export const LEAST = '10.00'
 export const MOST = '500000.00'
 
@@ -62,6 +64,10 @@ export const Payment = Type.Object(
     url: nullable(Type.String({ examples: ['https://yoomoney.ru/checkout/payments/v2?orderId=2d'] }), {
       description:
         'Page of the provider where it is paid; null if it waits for nothing, or until the provider answers',
+    }),
+    is_automatic: Type.Boolean({
+      description: 'True if an automatic top-up began it',
+      examples: [false],
     }),
     created_at: CreatedAt,
     booked_at: nullable(timestamp('When it was added to the balance'), {
@@ -142,6 +148,68 @@ export const PaymentCreate = Type.Object(
   { title: 'PaymentCreate', description: 'A top-up of the balance' },
 )
 export type PaymentCreate = Static<typeof PaymentCreate>
+
+export const AutoTopUpSet = Type.Object(
+  {
+    below_rub: AmountOf('Balance in rubles below which the account is topped up, at most 500000.00'),
+    amount_rub: AmountOf(`Amount of each payment in rubles, from ${LEAST} to ${MOST}`),
+    monthly_limit_rub: AmountOf(
+      'The most that automatic payments may take in a calendar month (UTC), in rubles; at least `amount_rub`',
+    ),
+    payment_method_id: uuid('01a1fb44-5b20-7e2d-9f5c-3a2f1e0d9c8b', 'Saved payment method to charge'),
+  },
+  {
+    title: 'AutoTopUpSet',
+    description: 'Settings for automatic top-ups',
+    examples: [
+      {
+        ...{ below_rub: '500.00', amount_rub: '1000.00', monthly_limit_rub: '5000.00' },
+        payment_method_id: '01a1fb44-5b20-7e2d-9f5c-3a2f1e0d9c8b',
+      },
+    ],
+  },
+)
+export type AutoTopUpSet = Static<typeof AutoTopUpSet>
+
+const amountOrNull = (what: string, example: string) =>
+  nullable(money(what, example), {
+    description: `${what}, in rubles with two decimals; null if it was never set`,
+  })
+
+export const AutoTopUp = Type.Object(
+  {
+    is_on: Type.Boolean({
+      description: 'True if the account is topped up when its balance falls below the line',
+      examples: [true],
+    }),
+    below_rub: amountOrNull('The line', '500.00'),
+    amount_rub: amountOrNull('Amount of each payment', '1000.00'),
+    monthly_limit_rub: amountOrNull('The most in a calendar month (UTC)', '5000.00'),
+    payment_method_id: nullable(MethodId, {
+      description: 'Id of the saved payment method that is charged; null if it was never set',
+    }),
+    charged_month_rub: money('Sum of the automatic payments of this month, without canceled ones', '1000.00'),
+    declines: Type.Integer({
+      description: `Automatic payments in a row that were declined; ${MOST_DECLINES} turn it off`,
+      examples: [0],
+    }),
+    waits_until: nullable(timestamp('The earliest time of the next payment'), {
+      description:
+        'The earliest time of the next payment after a declined one, or after the monthly limit was reached; null if it waits for nothing',
+      examples: [null],
+    }),
+    off_reason: nullable(Type.Enum(['declined', 'method_deleted', 'account_closed']), {
+      description:
+        'Why it was turned off: `declined` payments, the payment method was deleted, or the account is closed; null if nothing turned it off',
+      examples: [null],
+    }),
+  },
+  {
+    title: 'AutoTopUp',
+    description: 'Automatic top-ups of the balance by charging a saved payment method',
+  },
+)
+export type AutoTopUp = Static<typeof AutoTopUp>
 
 /** @param amount units. @returns what is wrong with the amount of a payment, if so */
 export function outOfRange(amount: number): 'below_minimum' | 'above_maximum' | null {

@@ -3,6 +3,7 @@ declare module '../database/schema.ts' {
     payments: PaymentTable
     payment_returns: PaymentReturnTable
     payment_methods: PaymentMethodTable
+    auto_top_ups: AutoTopUpTable
   }
 }
 
@@ -37,6 +38,25 @@ export interface PaymentTable {
   method_id: string | null
   /** 1 if the method is saved once it has paid. */
   saves_method: 0 | 1
+  /** 1 if the balance fell below the line of an automatic top-up. */
+  is_automatic: 0 | 1
+}
+
+/** An account's settings for automatic top-ups. The line is in its ledger too, unless they are off. */
+export interface AutoTopUpTable {
+  account_id: string
+  below: number
+  amount: number
+  /** The most that its payments may take in a calendar month. */
+  monthly_limit: number
+  method_id: string
+  /** The payment whose end has yet to be looked at. */
+  payment_id: string | null
+  /** Payments in a row that were declined. */
+  declines: number
+  /** Null while they are on. */
+  off_reason: 'declined' | 'method_deleted' | null
+  updated_at: number
 }
 
 /** A card, wallet or account at a provider that the customer may charge without its page. No number is known here. */

@@ -13,6 +13,7 @@ export function paymentView(row: PaymentTable): Payment {
     amount_rub: formatMoney(row.amount),
     refunded_rub: formatMoney(row.refunded + row.disputed),
     url: row.status === 'pending' ? row.url : null,
+    is_automatic: row.is_automatic === 1,
     created_at: isoTime(row.created_at),
     booked_at: isoTimeOrNull(row.booked_at),
   }

@@ -5,10 +5,11 @@ import { messageOf } from '../message-of.ts'
 import { NoAnswer } from '../outgoing.ts'
 import type { Peers } from '../processes/peers.ts'
 import { forgetMethods } from './methods.ts'
-import { KEY_LIVES_MS, openPayment, type Paying, providerOf, returnsOf } from './payments.ts'
+import { KEY_LIVES_MS, openPayment, providerOf, returnsOf } from './payments.ts'
 import { type PaymentProvider, Refused } from './provider.ts'
 import { nextLook, settle } from './settling.ts'
 import type { PaymentReturnTable, PaymentTable } from './tables.ts'
+import { type ToppingUp, topUpAccounts } from './topping-up.ts'
 
 const LOOK_EVERY_MS = 2_000
 /** Payments that are looked at together: a provider that hangs keeps none waiting for long. */
@@ -19,7 +20,7 @@ const APART_MS = 2_000
 const MOST_IDS = 4
 const STUCK_MS = 30 * 24 * 3600_000
 
-interface PaymentWorkerOptions extends Paying {
+interface PaymentWorkerOptions extends ToppingUp {
   log: Logger
   peers: Peers
 }
@@ -108,6 +109,7 @@ export class PaymentWorker {
         'a deleted payment method is still known to its provider; trying again',
       )
     })
+    if (await topUpAccounts(this.#options)) this.wake()
     return due.length
   }
 

@@ -8,6 +8,7 @@ import type { PaymentProvider } from '../payments/provider.ts'
 import { Stripe } from '../payments/stripe.ts'
 import { PaymentWorker } from '../payments/worker.ts'
 import { YooKassa } from '../payments/yookassa.ts'
+import { tellDeclined } from '../people/letters/top-ups.ts'
 import { readersOf } from '../people/membership/members.ts'
 import { missingToResume } from '../servers/commitment.ts'
 import { allServers, billedItems } from '../servers/queries.ts'
@@ -52,7 +53,11 @@ export function charging(
     warn: () => warnPeople({ db, clock, secrets, catalog, keepSuspendedMs, billingPage, ...mailing }),
     issueDocuments: () => issueDue(issuing),
   })
-  const payments = new PaymentWorker({ db, clock, catalog, log, peers, providers, siteUrl })
+  const payments = new PaymentWorker({
+    ...{ db, clock, catalog, log, peers, providers, ...mailing },
+    tellDeclined: (tx, accountId, declined) =>
+      tellDeclined(tx, { clock, secrets, siteUrl }, accountId, declined),
+  })
   const missing = (accountId: string) => missingToResume(db, accountId)
   const parts = { billedItems, allServers, missingToResume: missing, providers, billingPage }
   return { billing, payments, parts: { ...parts, wakePayments: () => payments.wake() } }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Browser, Page } from 'playwright-core'
@@ -31,6 +32,12 @@ async function furnish(t: Console): Promise<string[]> {
   ).body
   await t.call('POST', `/volumes/${volume_id}/attach`, { server_id: id })
   await t.call('POST', '/account/invitations', { email: 'bob@example.com', role: 'viewer' })
+  const saved = { account_id: t.accountId, provider: 'yookassa', provider_id: 'card', customer_id: null }
+  const card = { brand: 'MasterCard', last_four: '4477', expires: '2029-04', created_at: 0, removed_at: null }
+  await t.db
+    .insertInto('payment_methods')
+    .values({ method_id: randomUUID(), ...saved, ...card })
+    .execute()
   const { payment_id } = (await t.call('POST', '/account/payments', { amount_rub: '500' })).body
   return [
     '/',

@@ -61,6 +61,46 @@ test('a customer saves a card, pays with it without the provider’s page, and d
   expect((await t.call('GET', '/account/balance')).body.balance).toBe('800.00')
 }, 60_000)
 
+for (const [language, words] of Object.entries({
+  en: {
+    ...{ card: 'Automatic top-up', below: 'When the balance falls below', on: 'Turn on', off: 'Turn off' },
+    ...{
+      is: /^When the balance falls below .*600\.00, .*1,000\.00 is charged/,
+      about: /A saved card or wallet/,
+    },
+  },
+  ru: {
+    ...{ card: 'Автопополнение', below: 'Когда баланс ниже', on: 'Включить', off: 'Выключить' },
+    ...{ is: /^Когда баланс опустится ниже 600,00.*1.000,00.*/, about: /Сохранённая карта или кошелёк/ },
+  },
+}))
+  test(`a customer turns automatic top-up on, is topped up, and turns it off, in ${language}`, async () => {
+    const played = await playedProviders()
+    const t = await serveConsole({ ...played.urls, balance: '0' })
+    await t.call('POST', '/account/payments', { amount_rub: '500', save_method: true })
+    played.last.status = 'succeeded'
+    const looking = setInterval(() => void t.app.payments.look().catch(() => {}), 200)
+    onTestFinished(() => clearInterval(looking))
+    await expect
+      .poll(async () => (await t.call('GET', '/account/payment_methods')).body.total, { timeout: 20_000 })
+      .toBe(1)
+    const page = await t.open(browser, { locale: language })
+    await page.setViewportSize({ width: 375, height: 800 })
+    await page.goto(`${t.address}/billing`)
+    const card = page.getByRole('region', { name: words.card })
+    await card.getByText(words.about).waitFor()
+    await card.getByLabel(words.below).fill('600')
+    await card.getByRole('button', { name: words.on }).click()
+    await card.getByText(words.is).waitFor()
+    await expect
+      .poll(async () => (await t.call('GET', '/account/balance')).body.balance, { timeout: 20_000 })
+      .toBe('1500.00')
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(375)
+    await card.getByRole('button', { name: words.off }).click()
+    await card.getByText(words.about).waitFor()
+    expect((await t.call('GET', '/account/auto_top_up')).body.is_on).toBe(false)
+  }, 60_000)
+
 test('an operator sees why a payment was not booked, and refunds it, by clicking', async () => {
   const played = await playedProviders()
   const t = await serveConsole({ ...played.urls, balance: '0' })

@@ -82,3 +82,55 @@ test('killed after each request of a payment’s way, the next start books each 
   const { body } = await service.call('GET', '/account/balance')
   expect(Number(body.balance) - before).toBe(400 * WAY.length)
 }, 600_000)
+
+test('killed in an automatic top-up, the next start charges once for each fall, within the monthly limit', async () => {
+  const played = await playedProviders()
+  const data = folder()
+  const env = { BERTH_YOOKASSA: played.urls.yookassa.href, BERTH_RATE_LIMITS: '1000000,1000000,1000000' }
+  let service = await serve(data, env)
+  const scopes = ['--scope', 'operator:money', '--cidr', '127.0.0.0/8']
+  const made = await run(['operator', 'token', 'create', 'test', ...scopes], { BERTH_DATA: data })
+  const operator = /berthop_\w+/.exec(made.stdout)?.[0] ?? ''
+  const { account_id } = (await service.call('GET', '/account/me')).body
+  const balance = async () => Number((await service.call('GET', '/account/balance')).body.balance)
+  const { payment_id } = (
+    await service.call('POST', '/account/payments', { amount_rub: '500', save_method: true })
+  ).body
+  played.last.status = 'succeeded'
+  const method = () => service.call('GET', '/account/payment_methods').then(({ body }) => body.items[0])
+  const { payment_method_id } = await until(method)
+  expect(payment_id).toBeTruthy()
+  const line = await balance()
+  const sums = { below_rub: line.toFixed(2), amount_rub: '300', monthly_limit_rub: '600' }
+  const put = await service.send('PUT', '/account/auto_top_up', { ...sums, payment_method_id })
+  expect(put.status).toBe(200)
+  let falls = 0
+  const fall = async () => {
+    const amount = (await balance()) > line ? '300' : '100'
+    falls += 1
+    const body = { amount, type: 'correction', reason: 'Spent', reference: `fall-${falls}` }
+    const headers = { authorization: `Bearer ${operator}` }
+    const { status } = await service.send('POST', `/operator/accounts/${account_id}/debit`, body, headers)
+    expect(status).toBe(200)
+  }
+  for (const request of ['POST payments', 'GET payments']) {
+    const isKilled = new Promise<boolean>((resolve) => {
+      played.carriedOut = (seen) => {
+        if (seen !== request) return false
+        played.carriedOut = () => false
+        resolve(true)
+        return service.process.kill('SIGKILL')
+      }
+    })
+    await fall()
+    expect(await isKilled).toBe(true)
+    service = await serve(data, env)
+    await until(async () => (await balance()) === line + 200)
+  }
+  expect(played.payments.size).toBe(3)
+  await fall()
+  const shown = () => service.call('GET', '/account/auto_top_up').then(({ body }) => body)
+  await until(async () => (await shown()).waits_until !== null)
+  expect(await shown()).toMatchObject({ is_on: true, charged_month_rub: '600.00' })
+  expect([played.payments.size, await balance()]).toEqual([3, line - 100])
+}, 600_000)

@@ -26,7 +26,7 @@ Errors are problem documents (RFC 9457, \`application/problem+json\`). Act on \`
 
 ## Repeating a request
 
-\`GET\`, \`PATCH\` and \`DELETE\` can be repeated as they are. Give each \`POST\` an \`Idempotency-Key\`, such as a UUID: for 24 hours a repeat with the same key and body gets the first reply, and nothing is created twice, even if the connection broke before the reply. A repeated \`DELETE\` with such a key gets the first reply too; without one it is a 404. If a reply has \`Retry-After\`, wait that many seconds before you repeat the request.
+\`GET\`, \`PATCH\`, \`PUT\` and \`DELETE\` can be repeated as they are. Give each \`POST\` an \`Idempotency-Key\`, such as a UUID: for 24 hours a repeat with the same key and body gets the first reply, and nothing is created twice, even if the connection broke before the reply. A repeated \`DELETE\` with such a key gets the first reply too; without one it is a 404. If a reply has \`Retry-After\`, wait that many seconds before you repeat the request.
 
 ## Paging
 

@@ -166,7 +166,7 @@ interface Described<Params extends string, Query extends TObject, Body extends T
 
 /** A POST that creates something must define how it is repeated, or it does not compile. */
 type Repeated<Params extends string, Query extends TObject, Body extends TObject, Loaded> =
-  | { method: 'GET' | 'PATCH'; recover?: never; makesNothing?: never }
+  | { method: 'GET' | 'PATCH' | 'PUT'; recover?: never; makesNothing?: never }
   | {
       method: 'DELETE'
       makesNothing?: never
@@ -199,7 +199,7 @@ type Definition<Params extends string, Query extends TObject, Body extends TObje
 
 /** A route as the server mounts it and as openapi.json describes it. */
 export interface Route extends Omit<Described<string, TObject, TObject, unknown>, 'load' | 'run'> {
-  method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
   load?: (call: { readonly actor: Actor; params: Record<string, string> }) => Promise<unknown>
   run: (call: Call<string, unknown, unknown, unknown>) => Promise<unknown>
   recover?: (call: Call<string, unknown, unknown, unknown>, createdId: string) => Promise<unknown>
@@ -210,7 +210,8 @@ export interface Route extends Omit<Described<string, TObject, TObject, unknown>
 }
 
 export function deedOf({ method, deed }: Pick<Route, 'method' | 'deed'>): Deed {
-  return deed ?? ({ GET: 'read', POST: 'change', PATCH: 'change', DELETE: 'delete' } as const)[method]
+  const usual = { GET: 'read', POST: 'change', PATCH: 'change', PUT: 'change', DELETE: 'delete' } as const
+  return deed ?? usual[method]
 }
 
 /** True if replies carry an ETag: a client may have the version already, or bases its next change on it. */

@@ -32,7 +32,8 @@ const dates = {
   en: new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' }),
   ru: new Intl.DateTimeFormat('ru', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' }),
 }
-const on = (language: 'en' | 'ru', at: number) => `${dates[language].format(at)} UTC`
+/** A time, in words. */
+export const on = (language: 'en' | 'ru', at: number) => `${dates[language].format(at)} UTC`
 
 function english(kind: WarningKind, facts: WarningFacts): Letter {
   const { site, account, balance, until, missing, deleteAt, reason, canPay } = facts

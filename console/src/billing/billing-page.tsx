@@ -8,6 +8,7 @@ import type { Example } from '../ui/example.ts'
 import { Card, Page } from '../ui/page.tsx'
 import { Empty, Loaded, Note } from '../ui/states.tsx'
 import { Pager, Table } from '../ui/table.tsx'
+import { AutomaticTopUp } from './auto-top-up.tsx'
 import { Documents } from './documents.tsx'
 import { Figures, useMoneyFigures } from './figures.tsx'
 import { Item } from './item.tsx'
@@ -28,6 +29,15 @@ const examples: readonly Example[] = [
     sdk: 'payments.create',
   },
   { route: 'GET /account/payment_methods', berth: 'berth payment-method list', sdk: 'payments.methods' },
+  {
+    route: 'PUT /account/auto_top_up',
+    body: {
+      ...{ below_rub: '500.00', amount_rub: '1000.00', monthly_limit_rub: '5000.00' },
+      payment_method_id: '01a1fb44-5b20-7e2d-9f5c-3a2f1e0d9c8b',
+    },
+    berth: 'berth account auto-top-up set --below 500 --amount 1000 --monthly-limit 5000 --method 4477',
+    sdk: 'payments.setAutoTopUp',
+  },
   { route: 'GET /account/payments', berth: 'berth account payments', sdk: 'payments.list' },
   { route: 'GET /account/documents', berth: 'berth account documents', sdk: 'documents.list' },
   { route: 'GET /account/transactions', berth: 'berth transaction list', sdk: 'transactions.list' },
@@ -40,6 +50,7 @@ export function BillingPage() {
     <Page title={t.title} examples={examples}>
       <Loaded query={query}>{(balance) => <Money balance={balance} />}</Loaded>
       <Methods />
+      <AutomaticTopUp />
       <Payments />
       <Documents />
       <UsageCard />

@@ -36,6 +36,11 @@ export const methodsQuery = queryOptions({
   queryFn: ({ signal }) => berth.payments.methods({ limit: PAGE }, { signal }),
 })
 
+export const autoTopUpQuery = queryOptions({
+  queryKey: ['balance', 'auto-top-up'],
+  queryFn: ({ signal }) => berth.payments.autoTopUp({ signal }),
+})
+
 export const paymentsQuery = (offset: number) =>
   queryOptions({
     queryKey: ['balance', 'payments', offset],

@@ -36,6 +36,14 @@ export async function walkPayments(meter: Meter): Promise<void> {
   await look('book a payment, and save its method')
   const { payment_method_id } = (await call('GET', '/account/payment_methods')).body.items[0]
   await call('POST', '/account/payments', { amount_rub: '500', payment_method_id })
+  await look('look for accounts below the line of their automatic top-up: none')
+  const sums = { below_rub: '500000', amount_rub: '500', monthly_limit_rub: '500' }
+  await call('PUT', '/account/auto_top_up', { ...sums, payment_method_id })
+  await call('GET', '/account/auto_top_up')
+  await look('begin an automatic payment')
+  await look('book an automatic payment')
+  await call('DELETE', '/account/auto_top_up')
+  await call('PUT', '/account/auto_top_up', { ...sums, payment_method_id })
   await call('DELETE', `/account/payment_methods/${payment_method_id}`)
   await look('book a charge, and forget its method')
 }

@@ -1,26 +1,8 @@
 import { expect, test } from 'vitest'
-import { PROVIDERS, withPayments } from './harness/payments.ts'
+import { METHODS, PROVIDERS, withMethod } from './harness/payments.ts'
 
 const DAY = 24 * 3600_000
-const METHODS = '/account/payment_methods'
 const codeOf = ({ status, body }: { status: number; body: { code?: string } }) => [status, body?.code]
-
-/** The application, and a method that the account has saved by a payment of 500 rubles. */
-async function withMethod(provider: (typeof PROVIDERS)[number]) {
-  const paid = await withPayments()
-  const { t, played, look } = paid
-  await t.call('POST', '/account/payments', { amount_rub: '500', provider, save_method: true })
-  expect((await t.call('GET', METHODS)).body.total).toBe(0)
-  played.last.status = 'succeeded'
-  await look()
-  const { items } = (await t.call('GET', METHODS)).body
-  const charge = (amount_rub = '300') =>
-    t.call('POST', '/account/payments', { amount_rub, payment_method_id: items[0].payment_method_id })
-  const balance = async () => (await t.call('GET', '/account/balance')).body.balance
-  const [card] = [...played.cards.values()]
-  if (!card) throw new Error('no card was saved')
-  return { ...paid, items, charge, balance, card, path: `${METHODS}/${items[0].payment_method_id}` }
-}
 
 test.each(PROVIDERS)('a method saved at %s is charged without a page, and booked once', async (provider) => {
   const { t, played, look, notify, items, charge, balance } = await withMethod(provider)

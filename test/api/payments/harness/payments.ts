@@ -1,3 +1,4 @@
+import { expect } from 'vitest'
 import { operatorScopes } from '../../../../api/http/contract/auth.ts'
 import { createOperatorToken } from '../../../../api/operator/tokens.ts'
 import type { AppOptions } from '../../../../api/wiring/options.ts'
@@ -10,6 +11,7 @@ import {
 
 const YEAR_MS = 365 * 24 * 3600_000
 export const PROVIDERS = ['yookassa', 'stripe'] as const
+export const METHODS = '/account/payment_methods'
 
 type Notify = ((payment: PlayedPayment) => Promise<void>) & {
   /** @returns the status of the reply */
@@ -46,4 +48,21 @@ export async function withPayments(options: Partial<AppOptions> = {}): Promise<P
   const year = { name: 'shop', cidrs: ['127.0.0.0/8'], createdBy: 'root', expiresAt: t.clock.now() + YEAR_MS }
   const { value } = await createOperatorToken(t.db, t.clock, { ...year, scopes: operatorScopes })
   return { shop: t.callAs(value), t, played, look, notify: Object.assign(notify, { raw }) }
+}
+
+/** The application, and a method that the account has saved by a payment of 500 rubles. */
+export async function withMethod(provider: (typeof PROVIDERS)[number], options: Partial<AppOptions> = {}) {
+  const paid = await withPayments(options)
+  const { t, played, look } = paid
+  await t.call('POST', '/account/payments', { amount_rub: '500', provider, save_method: true })
+  expect((await t.call('GET', METHODS)).body.total).toBe(0)
+  played.last.status = 'succeeded'
+  await look()
+  const { items } = (await t.call('GET', METHODS)).body
+  const charge = (amount_rub = '300') =>
+    t.call('POST', '/account/payments', { amount_rub, payment_method_id: items[0].payment_method_id })
+  const balance = async () => (await t.call('GET', '/account/balance')).body.balance
+  const [card] = [...played.cards.values()]
+  if (!card) throw new Error('no card was saved')
+  return { ...paid, items, charge, balance, card, path: `${METHODS}/${items[0].payment_method_id}` }
 }

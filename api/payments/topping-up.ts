@@ -1,0 +1,156 @@
+import { v7 as uuid } from 'uuid'
+import { lockAccount } from '../accounts/accounts.ts'
+import { activeAccounts } from '../accounts/status.ts'
+import { monthStart } from '../billing/accrual.ts'
+import { belowTopUpLine, postponeTopUp, setTopUpLine, takeFall } from '../billing/standing.ts'
+import type { Queries } from '../database/database.ts'
+import { NoAnswer } from '../outgoing.ts'
+import { chargedSince, findAutoTopUp, openAutomatic } from './auto-top-up.ts'
+import { OPENING_MS, openPayment, type Paying } from './payments.ts'
+import { MOST_DECLINES } from './schema.ts'
+import type { AutoTopUpTable, PaymentTable } from './tables.ts'
+
+const HOUR = 3600_000
+/** The pauses after the first and the second payment in a row that was declined. */
+const PAUSES_MS = [HOUR, 24 * HOUR]
+const AT_ONCE = 16
+
+/** A declined automatic payment, as its mail tells it. */
+export interface Declined {
+  amount: number
+  /** The time of the next try; null if automatic top-ups are off from here on. */
+  nextAt: number | null
+}
+
+export interface ToppingUp extends Paying {
+  /** Queues the mails about a declined payment, in the transaction that notes it. */
+  tellDeclined: (tx: Queries, accountId: string, declined: Declined) => Promise<void>
+  mailed: () => void
+}
+
+/**
+ * Notes how automatic payments ended, and begins those of accounts whose balance has fallen below their line.
+ * @returns true if there may be more to begin
+ */
+export async function topUpAccounts(options: ToppingUp): Promise<boolean> {
+  const { db, clock, mailed } = options
+  const ended = await endedPayments(db).limit(AT_ONCE).execute()
+  for (const payment of ended) await noteEnd(options, payment)
+  if (ended.some(({ status }) => status === 'canceled')) mailed()
+  const below = await belowTopUpLine(db, clock.now()).limit(AT_ONCE).execute()
+  await Promise.all(below.map(({ account_id }) => topUp(options, account_id)))
+  return below.length === AT_ONCE || ended.length === AT_ONCE
+}
+
+/** A query of the automatic payments that have ended, and whose end was not noted. */
+function endedPayments(db: Queries) {
+  return db
+    .selectFrom('auto_top_ups')
+    .innerJoin('payments', 'payments.payment_id', 'auto_top_ups.payment_id')
+    .select(['payments.account_id', 'payments.payment_id', 'payments.status', 'payments.amount'])
+    .where('payments.status', '<>', 'pending')
+}
+
+/** Counts what was declined in a row. One that waits is tried again; the last turns automatic top-ups off. */
+async function noteEnd(
+  { db, clock, tellDeclined }: ToppingUp,
+  payment: Pick<PaymentTable, 'account_id' | 'payment_id' | 'status' | 'amount'>,
+): Promise<void> {
+  const { account_id: accountId, payment_id, status, amount } = payment
+  await db.transaction().execute(async (tx) => {
+    await lockAccount(tx, accountId)
+    const row = await tx
+      .updateTable('auto_top_ups')
+      .set((eb) => ({
+        payment_id: null,
+        declines: status === 'canceled' ? eb('declines', '+', 1) : 0,
+      }))
+      .where('account_id', '=', accountId)
+      .where('payment_id', '=', payment_id)
+      .returningAll()
+      .executeTakeFirst()
+    if (!row || status !== 'canceled') return
+    const nextAt = row.off_reason === null ? await afterDecline(tx, row, clock.now()) : null
+    await tellDeclined(tx, accountId, { amount, nextAt })
+  })
+}
+
+/** @returns the time of the next try; null if there is none */
+async function afterDecline(
+  tx: Queries,
+  { account_id, declines }: AutoTopUpTable,
+  now: number,
+): Promise<number | null> {
+  const pauseMs = PAUSES_MS[declines - 1]
+  if (declines < MOST_DECLINES && pauseMs !== undefined) {
+    await postponeTopUp(tx, account_id, now + pauseMs)
+    return now + pauseMs
+  }
+  const off = { off_reason: 'declined', updated_at: now } as const
+  await tx.updateTable('auto_top_ups').set(off).where('account_id', '=', account_id).execute()
+  await setTopUpLine(tx, account_id, null)
+  return null
+}
+
+/** Begins the automatic payment of an account. If the provider does not answer, a later look opens it. */
+async function topUp(options: ToppingUp, accountId: string): Promise<void> {
+  const payment = await begin(options, accountId)
+  if (!payment) return
+  await openPayment(options, payment, true).catch((error: unknown) => {
+    if (!(error instanceof NoAnswer)) throw error
+  })
+}
+
+/** Writes the row of an automatic payment, if one may be begun. */
+function begin(options: ToppingUp, accountId: string): Promise<PaymentTable | null> {
+  const { db, clock, providers } = options
+  return db.transaction().execute(async (tx) => {
+    await lockAccount(tx, accountId)
+    const now = clock.now()
+    if (!(await takeFall(tx, accountId, now))) return null
+    const settings = await findAutoTopUp(tx, accountId)
+    // The end of a payment that is open decides how this fall continues.
+    if (!settings || (await openAutomatic(tx, accountId))) return null
+    const provider = await providerNameOf(tx, settings)
+    const isActive = await activeAccounts(tx).where('account_id', '=', accountId).executeTakeFirst()
+    if (!isActive || !providers.some(({ name }) => name === provider)) {
+      await postponeTopUp(tx, accountId, now + HOUR)
+      return null
+    }
+    const charged = await chargedSince(tx, accountId, monthStart(now))
+    if (charged + settings.amount > settings.monthly_limit) {
+      await postponeTopUp(tx, accountId, monthStart(now, 1))
+      return null
+    }
+    const row = automatic(options, settings, provider)
+    await tx.insertInto('payments').values(row).execute()
+    const { payment_id } = row
+    await tx.updateTable('auto_top_ups').set({ payment_id }).where('account_id', '=', accountId).execute()
+    return row
+  })
+}
+
+async function providerNameOf(tx: Queries, { method_id }: AutoTopUpTable): Promise<string> {
+  const found = await tx
+    .selectFrom('payment_methods')
+    .select('provider')
+    .where('method_id', '=', method_id)
+    .executeTakeFirst()
+  return found?.provider ?? ''
+}
+
+function automatic(
+  { clock, siteUrl }: Paying,
+  { account_id, amount, method_id }: AutoTopUpTable,
+  provider: string,
+): PaymentTable {
+  const payment_id = uuid()
+  const now = clock.now()
+  return {
+    ...{ payment_id, account_id, provider, provider_id: null, charge_id: null, status: 'pending' },
+    ...{ amount, refunded: 0, disputed: 0, url: null, problem: null },
+    return_url: `${siteUrl()}/billing/payments/${payment_id}`,
+    ...{ created_at: now, booked_at: null, looked_at: null, look_at: now + OPENING_MS },
+    ...{ method_id, saves_method: 0, is_automatic: 1 },
+  }
+}
