@@ -36,7 +36,7 @@ export async function walkPayments(meter: Meter): Promise<void> {
   await look('book a payment, and save its method')
   const { payment_method_id } = (await call('GET', '/account/payment_methods')).body.items[0]
   await call('POST', '/account/payments', { amount_rub: '500', payment_method_id })
-  await look('look for accounts below the line of their automatic top-up: none')
+  await look('book a charge')
   const sums = { below_rub: '500000', amount_rub: '500', monthly_limit_rub: '500' }
   await call('PUT', '/account/auto_top_up', { ...sums, payment_method_id })
   await call('GET', '/account/auto_top_up')
