@@ -22,7 +22,7 @@ const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
 const allowed = {
   suspended: ({ method, id }: { method: string; id: string }) =>
     // Money is what most suspended accounts lack.
-    method === 'DELETE' || id === 'stopServer' || id === 'createPayment' || isRead(method, id),
+    method === 'DELETE' || ['stopServer', 'createPayment', 'setAutoTopUp'].includes(id) || isRead(method, id),
   closed: ({ method, id }: { method: string; id: string }) => isRead(method, id),
 }
 
