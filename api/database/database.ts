@@ -70,8 +70,8 @@ import * as labels from './migrations/0059-labels.ts'
 import * as accountPrices from './migrations/0060-account-prices.ts'
 import * as paymentMethods from './migrations/0061-payment-methods.ts'
 import * as isos from './migrations/0062-isos.ts'
-import * as sampleDays from './migrations/0063-sample-days.ts'
 import * as autoTopUp from './migrations/0063-auto-top-up.ts'
+import * as sampleDays from './migrations/0064-sample-days.ts'
 import { PostgresConnection, Unchanged, Unreachable } from './postgres-connection.ts'
 import type { Schema } from './schema.ts'
 
@@ -146,8 +146,8 @@ export const migrations: Record<string, Migration> = {
   '0060-account-prices': accountPrices,
   '0061-payment-methods': paymentMethods,
   '0062-isos': isos,
-  '0063-sample-days': sampleDays,
   '0063-auto-top-up': autoTopUp,
+  '0064-sample-days': sampleDays,
 }
 
 /**

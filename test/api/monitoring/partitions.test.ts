@@ -109,14 +109,14 @@ describe.runIf(process.env.BERTH_TEST_DATABASE === 'postgres')('on PostgreSQL', 
   })
 
   test('samples from before there were partitions are kept until they are too old, and then dropped whole', async () => {
-    const db = await database('0062-isos')
+    const db = await database('0063-auto-top-up')
     const hour = (today - 1) * DAY
     await insert(db, 'samples', [
       [1, 10, hour],
       [1, 10, hour + 10],
       [2, 60, hour],
     ])
-    expect(await migrate(db, { upTo: '0063-sample-days' })).toEqual(['0063-sample-days'])
+    expect(await migrate(db, { upTo: '0064-sample-days' })).toEqual(['0064-sample-days'])
     expect(await cpuOf(db, hour)).toEqual([700])
     // As a process of the version before does, which goes on for a while.
     await insert(db, 'samples', [
