@@ -38,8 +38,9 @@ export const Language = Type.Enum([...languages], {
   examples: ['en'],
 })
 
-const EMAIL_PART = String.raw`[^\s@${DECEPTIVE}\u200c\u200d<>"(),:;\[\]\\]+`
-export const EMAIL = `^${EMAIL_PART}@${EMAIL_PART}$`
+const NOT_IN_EMAIL = String.raw`\s@${DECEPTIVE}\u200c\u200d<>"(),:;\[\]\\`
+/** A host can't have what would make a mail program show a link with a path. */
+export const EMAIL = `^[^${NOT_IN_EMAIL}]+@[^${NOT_IN_EMAIL}/?#%&=+*!$^{|}~]+$`
 export const EmailAddress = Type.String({
   minLength: 3,
   maxLength: 254,
