@@ -36,6 +36,7 @@ function without(is: (seen: { line: string; isOk: boolean }) => boolean, but: st
 const others = ['image upload', 'iso upload', 'login', 'server ssh', 'server console']
 // They print nothing, or what is no reply.
 const silent = [
+  'account auto-top-up delete',
   'address delete',
   'logout',
   'context use',

@@ -11,7 +11,8 @@ const program = path.resolve(import.meta.dirname, '../../cli', manifest.bin.bert
 test('the program starts as a process, and keeps what Node compiled in a folder of the customer’s own', async () => {
   const home = mkdtempSync(path.join(tmpdir(), 'berth-cli-'))
   onTestFinished(() => rmSync(home, { recursive: true }))
-  const env = { ...process.env, XDG_CACHE_HOME: home }
+  // The tests' own cache would come before it.
+  const { NODE_COMPILE_CACHE: _, ...env } = { ...process.env, XDG_CACHE_HOME: home }
   expect(await promisify(execFile)(process.execPath, [program, '--version'], { env })).toEqual({
     stdout: `${manifest.version}\n`,
     stderr: '',
