@@ -412,7 +412,7 @@ async function snapshot({ db }: TestApp): Promise<string> {
   return rows.map((table) => table.map((row) => JSON.stringify(row)).sort()).join('\n')
 }
 
-async function play(w: World, all: Draft[], seen: Map<string, number[]>): Promise<void> {
+async function play(w: World, all: Draft[], seen: number[]): Promise<void> {
   let before = await snapshot(w.t)
   for (const [at, draft] of all.entries()) {
     if (draft.query.includes('wait=')) {
@@ -428,8 +428,7 @@ async function play(w: World, all: Draft[], seen: Map<string, number[]>): Promis
     if (reply.status >= 400 || method === 'GET')
       expect(after === before, `${said} changed something`).toBe(true)
     before = after
-    const id = w.targets[draft.route]?.operation.operationId ?? ''
-    seen.set(id, [...(seen.get(id) ?? []), reply.status])
+    seen.push(reply.status)
     if (at % 8 === 7) {
       await w.t.work()
       before = await snapshot(w.t)
@@ -439,23 +438,17 @@ async function play(w: World, all: Draft[], seen: Map<string, number[]>): Promis
 
 test('random requests, valid and not: never a 5xx or an undocumented reply, and what is refused changes nothing', async () => {
   const first = await world()
-  const seen = new Map<string, number[]>()
+  const seen: number[] = []
   const draft = drafts(first.schema.document, first.targets)
   await fc.assert(
     fc.asyncProperty(fc.array(draft, { minLength: 30, maxLength: 50 }), async (all) =>
       play(await world(), all, seen),
     ),
     {
-      numRuns: process.env.BERTH_TEST_DATABASE === 'postgres' ? 4 : 45,
+      numRuns: process.env.BERTH_TEST_DATABASE === 'postgres' ? 4 : 12,
       interruptAfterTimeLimit: 250_000,
     },
   )
-  // Else this would be a test of refusals only. A few runs have not seen enough to say.
-  if ([...seen.values()].flat().length < 1_500) return
-  const accepted = first.targets.map(({ operation: { operationId: id } }): [string, number] => {
-    return [id, (seen.get(id) ?? []).filter((status) => status < 400).length]
-  })
-  // Chance may leave one out.
-  const never = accepted.filter(([, count]) => count === 0)
-  expect(never.length, `never accepted: ${never}`).toBeLessThan(3)
+  // Else this would be a test of refusals only.
+  expect(seen.filter((status) => status < 400).length).toBeGreaterThan(seen.length / 20)
 })
