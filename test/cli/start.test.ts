@@ -12,7 +12,7 @@ test('the program starts as a process, and keeps what Node compiled in a folder 
   const home = mkdtempSync(path.join(tmpdir(), 'berth-cli-'))
   onTestFinished(() => rmSync(home, { recursive: true }))
   // The tests' own cache would come before it.
-  const { NODE_COMPILE_CACHE: _, ...env } = { ...process.env, XDG_CACHE_HOME: home }
+  const env = { ...process.env, XDG_CACHE_HOME: home, NODE_COMPILE_CACHE: undefined }
   expect(await promisify(execFile)(process.execPath, [program, '--version'], { env })).toEqual({
     stdout: `${manifest.version}\n`,
     stderr: '',
