@@ -108,6 +108,8 @@ test('somebody new signs up, adds a key, creates a server, looks at it, types in
 async function resetPassword(page: Page): Promise<void> {
   await button(page, 'Reset password').click()
   await page.getByRole('link', { name: 'Events' }).click()
+  // The page of settings, which stays until that of events is loaded, has these words twice.
+  await page.getByRole('heading', { name: 'Reset password' }).waitFor({ state: 'detached' })
   await page.getByText('Reset password').waitFor()
   await status(page, 'Running').waitFor()
   await page.getByRole('link', { name: 'Settings' }).click()

@@ -72,21 +72,42 @@ async function restore(admin: Database, name: string): Promise<boolean> {
   const tables = await tablesOf(admin, name)
   if (JSON.stringify(tables) !== JSON.stringify(await tablesOf(admin, 'public'))) return false
   const statements = tables
-    .filter(({ kind }) => kind === 'r')
+    .filter(({ kind }) => kind === 'r' || kind === 'p')
     .flatMap(({ table }) => [
       `DELETE FROM ${name}."${table}"`,
       `INSERT INTO ${name}."${table}" SELECT * FROM public."${table}"`,
     ])
+  statements.unshift(...(await partitionChanges(admin, name)))
   // References need not hold between two of these.
   const all = ['BEGIN', 'SET LOCAL session_replication_role = replica', ...statements, 'COMMIT']
   await sql.raw(all.join(';')).execute(admin)
   return true
 }
 
-/** Its tables and indexes, and how many columns each has. */
+/** Returns the statements that give a schema the partitions that `public` has, as tests of other days leave others. */
+async function partitionChanges(admin: Database, name: string): Promise<string[]> {
+  const partitionsOf = async (schema: string) => {
+    const { rows } = await sql<{ table: string; bound: string }>`
+      SELECT relname AS "table", pg_get_expr(relpartbound, oid) AS bound FROM pg_class
+      WHERE relnamespace = ${schema}::text::regnamespace AND relispartition AND relkind = 'r'`.execute(admin)
+    return new Map(rows.map(({ table, bound }) => [table, bound]))
+  }
+  const [present, wanted] = [await partitionsOf(name), await partitionsOf('public')]
+  const others = [...present.keys()].filter((table) => !wanted.has(table))
+  const missing = [...wanted].filter(([table]) => !present.has(table))
+  return [
+    ...others.map((table) => `DROP TABLE ${name}."${table}"`),
+    ...missing.map(
+      ([table, bound]) => `CREATE TABLE ${name}."${table}" PARTITION OF ${name}.samples ${bound}`,
+    ),
+  ]
+}
+
+/** Its tables and indexes without partitions, and how many columns each has. */
 async function tablesOf(admin: Database, schema: string) {
   const { rows } = await sql<{ table: string; kind: string; columns: number }>`
     SELECT relname AS "table", relkind AS kind, relnatts AS columns
-    FROM pg_class WHERE relnamespace = ${schema}::text::regnamespace ORDER BY relname`.execute(admin)
+    FROM pg_class WHERE relnamespace = ${schema}::text::regnamespace AND NOT relispartition
+    ORDER BY relname`.execute(admin)
   return rows
 }
