@@ -73,3 +73,6 @@ export type Formats = ReturnType<typeof formats>
 const ready = { en: formats('en'), ru: formats('ru') }
 
 export const useFormats = (): Formats => ready[usePreferences().locale]
+
+/** Returns an amount of rubles as the API takes it, from a field in which Russians type a comma. */
+export const typedRubles = (amount: string): string => amount.trim().replace(',', '.')

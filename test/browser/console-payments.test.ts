@@ -35,7 +35,8 @@ test('a customer tops up at the provider, comes back, and the page waits until t
   expect((await t.call('GET', '/account/balance')).body.balance).toBe('750.50')
 }, 60_000)
 
-test('a customer saves a card, pays with it without the provider’s page, and deletes it', async () => {
+/** Serves the console for an account that has saved a card by a payment of 500 rubles. */
+async function withSavedCard() {
   const played = await playedProviders()
   const t = await serveConsole({ ...played.urls, balance: '0' })
   await t.call('POST', '/account/payments', { amount_rub: '500', save_method: true })
@@ -45,6 +46,11 @@ test('a customer saves a card, pays with it without the provider’s page, and d
   await expect
     .poll(async () => (await t.call('GET', '/account/payment_methods')).body.total, { timeout: 20_000 })
     .toBe(1)
+  return t
+}
+
+test('a customer saves a card, pays with it without the provider’s page, and deletes it', async () => {
+  const t = await withSavedCard()
   const page = await t.open(browser, {}, t.site)
   await page.getByRole('link', { name: 'Billing' }).click()
   await page.getByLabel('Amount in rubles').fill('300')
@@ -75,15 +81,7 @@ for (const [language, words] of Object.entries({
   },
 }))
   test(`a customer turns automatic top-up on, is topped up, and turns it off, in ${language}`, async () => {
-    const played = await playedProviders()
-    const t = await serveConsole({ ...played.urls, balance: '0' })
-    await t.call('POST', '/account/payments', { amount_rub: '500', save_method: true })
-    played.last.status = 'succeeded'
-    const looking = setInterval(() => void t.app.payments.look().catch(() => {}), 200)
-    onTestFinished(() => clearInterval(looking))
-    await expect
-      .poll(async () => (await t.call('GET', '/account/payment_methods')).body.total, { timeout: 20_000 })
-      .toBe(1)
+    const t = await withSavedCard()
     const page = await t.open(browser, { locale: language })
     await page.setViewportSize({ width: 375, height: 800 })
     await page.goto(`${t.address}/billing`)

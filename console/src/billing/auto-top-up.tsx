@@ -2,7 +2,7 @@ import type { AutoTopUp, PaymentMethod } from '@berth/sdk'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { berth, queryClient } from '../client.ts'
-import { useFormats } from '../format.ts'
+import { typedRubles, useFormats } from '../format.ts'
 import { Button } from '../ui/button.tsx'
 import { SelectField, TextField } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
@@ -15,7 +15,6 @@ import { autoTopUpQuery, methodsQuery, providersQuery } from './queries.ts'
 import { useBillingText } from './text.ts'
 
 const refresh = () => queryClient.invalidateQueries({ queryKey: ['balance'] })
-const rubles = (amount: string) => amount.trim().replace(',', '.')
 
 /** The automatic top-up; nothing where no provider takes payments. */
 export function AutomaticTopUp() {
@@ -40,7 +39,7 @@ export function AutomaticTopUp() {
   )
 }
 
-/** Whether it is on, and what keeps it from charging. */
+/** Shows if the automatic top-up is on, and what keeps it from charging. */
 function Standing({ settings }: { settings: AutoTopUp }) {
   const t = useBillingText()
   const { money, exact } = useFormats()
@@ -67,7 +66,11 @@ function Settings({ settings, methods }: { settings: AutoTopUp; methods: readonl
   const save = useMutation({
     mutationFn: () =>
       berth.payments.setAutoTopUp({
-        ...{ below_rub: rubles(below), amount_rub: rubles(amount), monthly_limit_rub: rubles(limit) },
+        ...{
+          below_rub: typedRubles(below),
+          amount_rub: typedRubles(amount),
+          monthly_limit_rub: typedRubles(limit),
+        },
         payment_method_id: method?.payment_method_id ?? '',
       }),
     onSuccess: refresh,

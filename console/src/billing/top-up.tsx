@@ -3,6 +3,7 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { berth, queryClient } from '../client.ts'
+import { typedRubles } from '../format.ts'
 import { Check, SelectField, TextField } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import { Guarded } from '../ui/guarded.tsx'
@@ -32,7 +33,7 @@ export function TopUp({
   const begin = useMutation({
     mutationFn: () =>
       berth.payments.create({
-        amount_rub: amount.trim().replace(',', '.'),
+        amount_rub: typedRubles(amount),
         ...(method
           ? { payment_method_id: method.payment_method_id }
           : { save_method: isSaved, ...(provider ? { provider } : {}) }),

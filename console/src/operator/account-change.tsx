@@ -2,6 +2,7 @@ import type { Credit, OperatedAccount } from '@berth/sdk'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { berth, queryClient } from '../client.ts'
+import { typedRubles } from '../format.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { SelectField, TextField } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
@@ -115,7 +116,7 @@ function CreditForm({ id, onDone, onCancel }: FormProps) {
   const [reference, setReference] = useState(() => `console-${Date.now()}`)
   const mutation = useMutation({
     mutationFn: () =>
-      berth.operator.creditAccount(id, { amount: amount.trim().replace(',', '.'), type, reason, reference }),
+      berth.operator.creditAccount(id, { amount: typedRubles(amount), type, reason, reference }),
     onSuccess: onDone,
   })
   const errorOf = useFieldError(mutation.error)

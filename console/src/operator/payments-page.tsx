@@ -4,7 +4,7 @@ import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
 import { PaymentStatus } from '../billing/payments.tsx'
 import { berth, queryClient } from '../client.ts'
-import { UNKNOWN, useFormats } from '../format.ts'
+import { typedRubles, UNKNOWN, useFormats } from '../format.ts'
 import { Copy } from '../ui/copy.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Segments, TextField } from '../ui/field.tsx'
@@ -104,8 +104,7 @@ function RefundDialog({ payment, onClose }: { payment: OperatedPayment; onClose:
   const [amount, setAmount] = useState((Number(amount_rub) - Number(refunded_rub)).toFixed(2))
   const [reason, setReason] = useState('')
   const refund = useMutation({
-    mutationFn: () =>
-      berth.operator.refundPayment(payment_id, { amount_rub: amount.trim().replace(',', '.'), reason }),
+    mutationFn: () => berth.operator.refundPayment(payment_id, { amount_rub: typedRubles(amount), reason }),
     onSuccess: async () => {
       await queryClient.invalidateQueries({ queryKey: ['operator', 'payments'] })
       onClose()

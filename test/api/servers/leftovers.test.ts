@@ -1,31 +1,32 @@
 import { expect, test, vi } from 'vitest'
-import { testApp } from '../../harness/app.ts'
+import { type TestApp, testApp } from '../../harness/app.ts'
 import { make } from '../harness/ordering.ts'
 
-test('a machine that appears after its server was deleted is deleted, and one of no server is left alone', async () => {
-  const t = await testApp()
+/** Creates and deletes a server. @returns the command that created its machine */
+async function deleted(t: TestApp) {
   const define = vi.spyOn(t.driver, 'define')
   const id = await make(t)
   const [spec] = define.mock.calls[0] ?? []
   if (!spec) throw new Error('no machine was made')
   await t.call('DELETE', `/servers/${id}`)
   await t.finish()
+  return spec
+}
+
+test('a machine that appears after its server was deleted is deleted, and one of no server is left alone', async () => {
+  const t = await testApp()
+  const spec = await deleted(t)
   // Two commands of a process that was cut off arrive: one of this installation, one of another.
   await t.driver.define(spec)
   await t.driver.define({ ...spec, serverId: 'foreign' })
-  expect([...(await t.driver.list()).keys()]).toEqual([id, 'foreign'])
+  expect([...(await t.driver.list()).keys()]).toEqual([spec.serverId, 'foreign'])
   await t.app.reconciler.sweep()
   expect([...(await t.driver.list()).keys()]).toEqual(['foreign'])
 })
 
 test('a machine of a deleted server is deleted although no process ran for a day', async () => {
   const t = await testApp()
-  const define = vi.spyOn(t.driver, 'define')
-  const id = await make(t)
-  const [spec] = define.mock.calls[0] ?? []
-  if (!spec) throw new Error('no machine was made')
-  await t.call('DELETE', `/servers/${id}`)
-  await t.finish()
+  const spec = await deleted(t)
   await t.driver.define(spec)
   t.clock.advance(25 * 3600_000)
   await t.app.reconciler.sweep()

@@ -30,7 +30,7 @@ import { type Stage, scenarios } from './scenarios.ts'
 /** When this process is to be killed, and what it has walked through so far. */
 class Fate {
   saveEveryMs = 0
-  /** Where each operation is to be held that has not come there yet. */
+  /** The deaths that operations have yet to come to, at which each is held. */
   readonly ahead = new Map<string, Death>()
   /** Operations begin their next step when this resolves: meanwhile it is said which is to die where. */
   start: Promise<void> | undefined
