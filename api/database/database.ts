@@ -72,6 +72,7 @@ import * as paymentMethods from './migrations/0061-payment-methods.ts'
 import * as isos from './migrations/0062-isos.ts'
 import * as autoTopUp from './migrations/0063-auto-top-up.ts'
 import * as sampleDays from './migrations/0064-sample-days.ts'
+import * as operationsWaiting from './migrations/0065-operations-waiting.ts'
 import { PostgresConnection, Unchanged, Unreachable } from './postgres-connection.ts'
 import type { Schema } from './schema.ts'
 
@@ -148,6 +149,7 @@ export const migrations: Record<string, Migration> = {
   '0062-isos': isos,
   '0063-auto-top-up': autoTopUp,
   '0064-sample-days': sampleDays,
+  '0065-operations-waiting': operationsWaiting,
 }
 
 /**

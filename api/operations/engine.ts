@@ -54,7 +54,7 @@ const LEASE_MS = 30_000
 const RENEW_EVERY_MS = 10_000
 /** The interval of looks for work that another process left. New work in this process wakes the engine at once. */
 const LOOK_EVERY_MS = 5_000
-/** A look reads all that is due: with a backlog, one look fills the slots that become free in this time. */
+/** With a backlog, one look fills the slots that become free in this time. */
 const GATHER_MS = 50
 /** After a look that failed. */
 const LOOK_AGAIN_MS = 1_000

@@ -48,8 +48,13 @@ interface ClaimValues extends Record<string, string | number> {
   now: number
 }
 
+/** The due operations that a look reads, and those of each account that it adds if these fill the page. */
+const PAGE = 256
+const OF_EACH = 8
+
 /**
- * The statement of claimDue. Its plan must not depend on PostgreSQL's statistics: these often say that nothing is due,
+ * The statement of claimDue. It reads one page of what is due; only if that is full, it adds the oldest few of each
+ * account, so that a long backlog of one neither costs more nor hides the others. Its plan must not depend on PostgreSQL's statistics: these often say that nothing is due,
  * and a join of a backlog with itself then costs its square. So rows are read once, sorted, and found again by id.
  */
 export function claiming(
@@ -59,7 +64,22 @@ export function claiming(
 ) {
   return (
     db
-      .with('candidates', (eb) => heldBy(eb, owner).unionAll(waiting(eb, { now, steps })))
+      .withRecursive('page', (eb) => oldest(eb, { now, steps }, PAGE))
+      .withRecursive('active_accounts(account_id)', (eb) =>
+        eb
+          .selectNoFrom(accountAfter(sql.lit('')).as('account_id'))
+          .where(sql<SqlBool>`(SELECT count(*) FROM page) = ${sql.lit(PAGE)}`)
+          .unionAll(
+            eb
+              .selectFrom('active_accounts')
+              .select(accountAfter(sql.ref('active_accounts.account_id')).as('account_id'))
+              .where('account_id', 'is not', null),
+          ),
+      )
+      .with('few', (eb) => oldestOfEach(db, eb, { now, steps }))
+      .with('candidates', (eb) =>
+        heldBy(eb, owner).unionAll(eb.selectFrom('page').selectAll()).union(eb.selectFrom('few').selectAll()),
+      )
       .with('turns', (eb) =>
         eb.selectFrom('candidates').select(['operation_id', 'next_run_at', 'is_waiting', turn.as('turn')]),
       )
@@ -111,6 +131,28 @@ function heldBy(db: Creator, owner: string) {
     .select(['operation_id', 'account_id', 'next_run_at', sql<number>`0`.as('is_waiting')])
     .where(isLeased())
     .where('lease_owner', '=', owner)
+}
+
+/** The due operations that have waited longest. */
+function oldest(db: Creator, look: Look, limit: number) {
+  return waiting(db, look).orderBy('next_run_at').limit(sql.lit(limit))
+}
+
+/** The oldest few of each account. The databases differ in how they read rows for each row of another table. */
+function oldestOfEach(db: Queries, eb: Creator, look: Look) {
+  const isOwn = sql<SqlBool>`account_id = ${sql.ref('active_accounts.account_id')}`
+  const own = oldest(eb, look, OF_EACH).where(isOwn)
+  const few = isSqlite(db)
+    ? sql`CROSS JOIN operations AS few ON few.operation_id IN (${own.clearSelect().select('operation_id')})`
+    : sql`CROSS JOIN LATERAL (${own}) AS few`
+  return sql<Pick<OperationTable, 'operation_id' | 'account_id' | 'next_run_at'> & { is_waiting: number }>`
+    (SELECT few.operation_id, few.account_id, few.next_run_at, 1 AS is_waiting FROM active_accounts ${few})`
+}
+
+/** The next account that has unfinished operations. */
+function accountAfter(account: Expression<unknown>) {
+  return sql<string | null>`(SELECT account_id FROM operations AS others
+    WHERE ${isActive()} AND others.account_id > ${account} ORDER BY others.account_id LIMIT 1)`
 }
 
 /** Due operations. One waits longer while a canceled one of its subject still has a step running. */

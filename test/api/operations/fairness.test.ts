@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import fc from 'fast-check'
 import pino from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
 import { Engine } from '../../../api/operations/engine.ts'
@@ -52,6 +53,30 @@ test('one operation of an account does not wait for the thousand that another on
   await order(t, neighbour, 1)
   await engine.tick()
   await expect.poll(() => begun.includes(neighbour)).toBe(true)
+})
+
+test('whatever accounts have ordered, the next look begins the oldest few of each, and no more than half of it for one', async () => {
+  const backlogs = fc.array(fc.integer({ min: 0, max: 400 }), { minLength: 2, maxLength: 5 })
+  await fc.assert(
+    fc.asyncProperty(backlogs, async (counts) => {
+      const t = await testApp()
+      const { engine, begun } = heldEngine(t)
+      const accounts = [t.accountId]
+      while (accounts.length < counts.length) accounts.push(await t.makeAccount())
+      for (const [at, count] of counts.entries()) {
+        t.clock.advance(1_000)
+        await order(t, accounts[at] ?? '', count)
+      }
+      const taken = await engine.tick()
+      await expect.poll(() => begun.length).toBe(taken)
+      for (const [at, count] of counts.entries()) {
+        const got = begun.filter((account) => account === accounts[at]).length
+        expect(got).toBeGreaterThanOrEqual(Math.min(count, 8))
+        expect(got).toBeLessThanOrEqual(Math.min(count, 32))
+      }
+    }),
+    { numRuns: 6, examples: [[[400, 1, 400, 9]]] },
+  )
 })
 
 test('an account whose steps take long leaves half of the engine to the others', async () => {
