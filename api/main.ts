@@ -1,31 +1,8 @@
 #!/usr/bin/env node
 import { Command, Option } from 'commander'
-import pino from 'pino'
-import { CatalogError } from './catalog/file.ts'
-import { systemClock } from './clock.ts'
-import { accountCommands } from './commands/account.ts'
-import { addressCommands } from './commands/address.ts'
-import { backupCommand } from './commands/backup.ts'
-import { catalogCommands } from './commands/catalog.ts'
 import { logCommand } from './commands/command-log.ts'
-import { diskCommands } from './commands/disk.ts'
-import { doctorCommand } from './commands/doctor.ts'
-import { hostCommands } from './commands/host.ts'
-import { exportCommand, importCommand } from './commands/move.ts'
-import { imageCommands, migrateCommand } from './commands/operator.ts'
-import { operatorCommands } from './commands/operator-token.ts'
-import { personCommands } from './commands/person.ts'
 import { printError, printJson } from './commands/print.ts'
-import { restoreCommand } from './commands/restore.ts'
-import { serve } from './commands/serve.ts'
-import { serverCommands } from './commands/server.ts'
-import { hooks, readable } from './commands/terminal-log.ts'
-import { tokenCommands } from './commands/token.ts'
-import { traceCommand } from './commands/trace.ts'
-import { upgradeNotesCommand } from './commands/upgrade-notes.ts'
-import { checkCommand } from './commands/walls.ts'
-import { CommandError, ConfigError, readConfig } from './config.ts'
-import { FullDisk } from './database/full-disk.ts'
+import { ConfigError, readConfig } from './config.ts'
 import manifest from './package.json' with { type: 'json' }
 import { type SettingName, settings } from './settings.ts'
 
@@ -38,9 +15,12 @@ process.umask(0o022)
 // An ordinary user's PATH on Debian lacks the folders with chroot and nft.
 process.env.PATH = `${process.env.PATH || '/usr/bin:/bin'}:/usr/sbin:/sbin`
 
+/** The errors of users, by name: their classes would load what most commands do not need. */
+const USER_ERRORS = ['ConfigError', 'CatalogError', 'CommandError']
+
 /** Prints a user error without a stack. Exit code 2 is for usage and settings, 1 for the rest. */
 function refuse(error: unknown): never {
-  if (error instanceof ConfigError || error instanceof CatalogError || error instanceof CommandError) {
+  if (error instanceof Error && USER_ERRORS.includes(error.name)) {
     const code = error instanceof ConfigError ? 2 : 1
     if (wantsJson) printError(error.message.trim(), code)
     else console.error(error.message)
@@ -89,33 +69,39 @@ const serving = program
   .description('run the service until Ctrl-C')
   .action(async () => {
     const parsed = config()
-    const stderr = pino.destination({ dest: 2, sync: true })
-    const terminal = { write: (line: string) => void stderr.write(readable(line)) }
-    const disk = new FullDisk(systemClock)
-    const log = pino({ level: parsed.logLevel, hooks: hooks(disk) }, process.stderr.isTTY ? terminal : stderr)
-    // Notices reach operators at any level of the log. Journals get JSON only.
-    const notices = process.stdout.isTTY ? null : pino(pino.destination({ dest: 1, sync: true }))
-    await serve(parsed, { log, notices, disk })
+    const { openLogs } = await import('./commands/terminal-log.ts')
+    const { serve } = await import('./commands/serve.ts')
+    await serve(parsed, openLogs(parsed))
   })
-program.addCommand(checkCommand(config))
-program.addCommand(doctorCommand(config))
-program.addCommand(migrateCommand(config))
-program.addCommand(backupCommand(config))
-program.addCommand(restoreCommand(config))
-program.addCommand(exportCommand(config))
-program.addCommand(importCommand(config))
-program.addCommand(accountCommands(config))
-program.addCommand(personCommands(config))
-program.addCommand(serverCommands(config))
-program.addCommand(addressCommands(config))
-program.addCommand(traceCommand(config))
-program.addCommand(tokenCommands(config))
-program.addCommand(operatorCommands(config))
-program.addCommand(imageCommands(config))
-program.addCommand(catalogCommands(config))
-program.addCommand(diskCommands(config))
-program.addCommand(hostCommands(config))
-program.addCommand(upgradeNotesCommand())
+
+/** The others load what they need once they are given: all together take longer than most of them. */
+const commands: Record<string, () => Promise<Command>> = {
+  check: async () => (await import('./commands/walls.ts')).checkCommand(config),
+  doctor: async () => (await import('./commands/doctor.ts')).doctorCommand(config),
+  migrate: async () => (await import('./commands/operator.ts')).migrateCommand(config),
+  backup: async () => (await import('./commands/backup.ts')).backupCommand(config),
+  restore: async () => (await import('./commands/restore.ts')).restoreCommand(config),
+  export: async () => (await import('./commands/move.ts')).exportCommand(config),
+  import: async () => (await import('./commands/move.ts')).importCommand(config),
+  account: async () => (await import('./commands/account.ts')).accountCommands(config),
+  person: async () => (await import('./commands/person.ts')).personCommands(config),
+  server: async () => (await import('./commands/server.ts')).serverCommands(config),
+  address: async () => (await import('./commands/address.ts')).addressCommands(config),
+  trace: async () => (await import('./commands/trace.ts')).traceCommand(config),
+  token: async () => (await import('./commands/token.ts')).tokenCommands(config),
+  operator: async () => (await import('./commands/operator-token.ts')).operatorCommands(config),
+  image: async () => (await import('./commands/operator.ts')).imageCommands(config),
+  catalog: async () => (await import('./commands/catalog.ts')).catalogCommands(config),
+  disk: async () => (await import('./commands/disk.ts')).diskCommands(config),
+  host: async () => (await import('./commands/host.ts')).hostCommands(config),
+  'upgrade-notes': async () => (await import('./commands/upgrade-notes.ts')).upgradeNotesCommand(),
+}
+const given = ['serve', ...Object.keys(commands)].filter((name) => process.argv.includes(name))
+// Help, and suggestions after a mistyped word, have all of them.
+for (const name of given.length > 0 ? given : Object.keys(commands)) {
+  const command = await commands[name]?.()
+  if (command) program.addCommand(command)
+}
 
 /** Commands that were created elsewhere take over this program's error handling. */
 function inherit(command: Command): void {

@@ -1,5 +1,7 @@
 import pino from 'pino'
-import type { FullDisk } from '../database/full-disk.ts'
+import { systemClock } from '../clock.ts'
+import type { Config } from '../config.ts'
+import { FullDisk } from '../database/full-disk.ts'
 import { isLost } from '../database/postgres-connection.ts'
 
 interface Line extends Record<string, unknown> {
@@ -51,4 +53,15 @@ function inWords(value: unknown): string {
 /** Removes control characters, since names from customers and output of programs must not steer the terminal. */
 function harmless(text: string): string {
   return text.replace(/[^\P{Cc}\n]/gu, '?')
+}
+
+/** Opens the logs of a service: of what happens on stderr, and of messages for the operator on stdout. */
+export function openLogs({ logLevel }: Pick<Config, 'logLevel'>) {
+  const stderr = pino.destination({ dest: 2, sync: true })
+  const terminal = { write: (line: string) => void stderr.write(readable(line)) }
+  const disk = new FullDisk(systemClock)
+  const log = pino({ level: logLevel, hooks: hooks(disk) }, process.stderr.isTTY ? terminal : stderr)
+  // Notices reach operators at any level of the log. Journals get JSON only.
+  const notices = process.stdout.isTTY ? null : pino(pino.destination({ dest: 1, sync: true }))
+  return { log, notices, disk }
 }
