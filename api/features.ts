@@ -1,5 +1,6 @@
 import { accounts } from './accounts/feature.ts'
 import { addresses } from './addresses/feature.ts'
+import { announcements } from './announcements/feature.ts'
 import { billing } from './billing/feature.ts'
 import { catalog } from './catalog/feature.ts'
 import { consoles } from './consoles/feature.ts'
@@ -48,6 +49,7 @@ export const features = [
   snapshots,
   operations,
   operator,
+  announcements,
   hcloud,
   idempotency,
 ]

@@ -1,5 +1,6 @@
 import type { Account, Payment } from '@berth/sdk'
 import { Command } from 'commander'
+import { announcementsCommand } from './announcement.ts'
 import { autoTopUpCommand } from './auto-top-up.ts'
 import { documentCommand, documentsCommand } from './document.ts'
 import { idOf } from './find.ts'
@@ -75,7 +76,7 @@ const payments: Columns<Payment> = {
 
 export function accountCommand(): Command {
   return new Command('account')
-    .description('top up the account, and view its payments and documents')
+    .description('top up the account, and view its payments, documents and announcements')
     .addCommand(topUpCommand())
     .addCommand(autoTopUpCommand())
     .addCommand(
@@ -98,6 +99,7 @@ export function accountCommand(): Command {
     )
     .addCommand(documentsCommand())
     .addCommand(documentCommand())
+    .addCommand(announcementsCommand())
 }
 
 interface TopUpOptions {

@@ -81,6 +81,17 @@ export function transactions(call: Call) {
   }
 }
 
+export function announcements(call: Call) {
+  const list = (query: Query<'GET /announcements'> = {}, options?: CallOptions) =>
+    call('GET /announcements', { query }, options)
+  return {
+    /** One page of the operator's announcements that concern the account and have not ended. */
+    list,
+    /** All, page by page. */
+    listAll: (options?: CallOptions) => everyItem(list, 'announcement_id', {}, options),
+  }
+}
+
 export function audit(call: Call) {
   const list = (query: Query<'GET /account/audit'> = {}, options?: CallOptions) =>
     call('GET /account/audit', { query }, options)

@@ -1,4 +1,4 @@
-import { account, audit, projects, sshKeys, tokens, transactions, usage } from './account.ts'
+import { account, announcements, audit, projects, sshKeys, tokens, transactions, usage } from './account.ts'
 import { addresses } from './addresses.ts'
 import { backups } from './backups.ts'
 import { capacity, limits, presets, quote, templates, zones } from './catalogue.ts'
@@ -77,6 +77,7 @@ export class Berth {
   readonly operations: ReturnType<typeof operations>
   readonly events: ReturnType<typeof events>
   readonly webhooks: ReturnType<typeof webhooks>
+  readonly announcements: ReturnType<typeof announcements>
   readonly audit: ReturnType<typeof audit>
   readonly operator: ReturnType<typeof operator>
 
@@ -119,6 +120,7 @@ export class Berth {
     this.operations = operations(call)
     this.events = events(settings, call)
     this.webhooks = webhooks(settings, call)
+    this.announcements = announcements(call)
     this.audit = audit(call)
     this.operator = operator(call)
   }

@@ -1,6 +1,8 @@
 import type {
   AccountClose,
   AccountCreate,
+  AnnouncementCreate,
+  AnnouncementUpdate,
   Credit,
   Debit,
   LimitChange,
@@ -58,6 +60,23 @@ const servers = (call: Call) => ({
     call('POST /operator/servers/{server_id}/unrescue', { path: { server_id } }, options),
 })
 
+/** Announcements, ended ones too. */
+const announcements = (call: Call) => ({
+  /** One page, newest first. */
+  announcements: (query: Query<'GET /operator/announcements'> = {}, options?: CallOptions) =>
+    call('GET /operator/announcements', { query }, options),
+  announcement: (announcement_id: string, options?: CallOptions) =>
+    call('GET /operator/announcements/{announcement_id}', { path: { announcement_id } }, options),
+  /** Shows it to the customers that it concerns, and mails their owners. */
+  createAnnouncement: (body: AnnouncementCreate, options?: CallOptions) =>
+    call('POST /operator/announcements', { body }, options),
+  updateAnnouncement: (announcement_id: string, body: AnnouncementUpdate, options?: CallOptions) =>
+    call('PATCH /operator/announcements/{announcement_id}', { path: { announcement_id }, body }, options),
+  /** Customers no longer see it. */
+  endAnnouncement: (announcement_id: string, options?: CallOptions) =>
+    call('POST /operator/announcements/{announcement_id}/end', { path: { announcement_id } }, options),
+})
+
 /** Operators' views and actions. They need an operator signed in on a page of the service, or an operator's token. */
 export const operator = (call: Call) => ({
   /** One page of all accounts. */
@@ -101,6 +120,7 @@ export const operator = (call: Call) => ({
   debitAccount: (account_id: string, body: Debit, options?: CallOptions) =>
     call('POST /operator/accounts/{account_id}/debit', { path: { account_id }, body }, options),
   ...servers(call),
+  ...announcements(call),
   /** One page of the payments of all accounts. */
   payments: (query: Query<'GET /operator/payments'> = {}, options?: CallOptions) =>
     call('GET /operator/payments', { query }, options),

@@ -95,6 +95,11 @@ export function activeAccounts(db: Queries) {
   return db.selectFrom('accounts').select('account_id').where('status', '=', 'active')
 }
 
+/** A query of the accounts that are not closed. */
+export function openAccounts(db: Queries) {
+  return db.selectFrom('accounts').select('account_id').where('status', '<>', 'closed')
+}
+
 /** A query of the accounts that are closed: their servers are deleted after some days. */
 export function closedAccounts(db: Queries) {
   return db.selectFrom('accounts').select('account_id').where('status', '=', 'closed')

@@ -73,6 +73,7 @@ import * as isos from './migrations/0062-isos.ts'
 import * as autoTopUp from './migrations/0063-auto-top-up.ts'
 import * as sampleDays from './migrations/0064-sample-days.ts'
 import * as operationsWaiting from './migrations/0065-operations-waiting.ts'
+import * as announcements from './migrations/0066-announcements.ts'
 import { PostgresConnection, Unchanged, Unreachable } from './postgres-connection.ts'
 import type { Schema } from './schema.ts'
 
@@ -150,6 +151,7 @@ export const migrations: Record<string, Migration> = {
   '0063-auto-top-up': autoTopUp,
   '0064-sample-days': sampleDays,
   '0065-operations-waiting': operationsWaiting,
+  '0066-announcements': announcements,
 }
 
 /**

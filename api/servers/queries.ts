@@ -58,6 +58,22 @@ export function presentServers(db: Queries) {
   return db.selectFrom('servers').select('server_id').where('deleted_at', 'is', null)
 }
 
+/** The accounts that have servers in these zones. */
+export function accountsIn(db: Queries, zones: readonly string[]) {
+  return db
+    .selectFrom('servers')
+    .select('account_id')
+    .where('deleted_at', 'is', null)
+    .where('zone_slug', 'in', zones)
+}
+
+/** The zones in which an account has servers. */
+export async function zonesOf(db: Queries, accountId: string): Promise<string[]> {
+  const zones = presentServers(db).clearSelect().select('zone_slug').distinct()
+  const rows = await zones.where('account_id', '=', accountId).execute()
+  return rows.map(({ zone_slug }) => zone_slug)
+}
+
 /** Zones, templates and presets of existing servers: the catalogue may not lose them. */
 export function orderedServers(db: Queries) {
   return db

@@ -1,5 +1,6 @@
 import { findAccount } from '../accounts/accounts.ts'
 import { projectNames } from '../accounts/projects.ts'
+import { mailAnnouncements } from '../announcements/mailing.ts'
 import { type Issuing, issueDue } from '../billing/documents/issuing.ts'
 import { BillingWorker } from '../billing/worker.ts'
 import type { Queries } from '../database/database.ts'
@@ -50,7 +51,10 @@ export function charging(
       await repriceAccounts(db, catalog, now)
     },
     suspendAndResume: () => suspendAndResume({ db, clock, engine, graceMs, keepSuspendedMs }),
-    warn: () => warnPeople({ db, clock, secrets, catalog, keepSuspendedMs, billingPage, ...mailing }),
+    warn: async () => {
+      await warnPeople({ db, clock, secrets, catalog, keepSuspendedMs, billingPage, ...mailing })
+      await mailAnnouncements({ db, clock, secrets, catalog, ...mailing })
+    },
     issueDocuments: () => issueDue(issuing),
   })
   const payments = new PaymentWorker({

@@ -72,10 +72,7 @@ async function furnish(t: Console): Promise<string[]> {
     '/account/activity',
     '/device',
     '/operator',
-    '/operator/payments',
-    '/operator/operations',
-    '/operator/capacity',
-    '/operator/images',
+    ...['payments', 'operations', 'announcements', 'capacity', 'images'].map((name) => `/operator/${name}`),
   ]
 }
 

@@ -2,8 +2,11 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { createAnnouncement } from '../../api/announcements/announcements.ts'
 import { post } from '../../api/billing/ledger.ts'
+import { parseCatalog } from '../../api/catalog/file.ts'
 import { parseMoney } from '../../api/money.ts'
+import { catalogText } from '../harness/app.ts'
 import { playedProviders } from '../harness/payment-providers.ts'
 import { pdfText } from '../harness/pdf-text.ts'
 import { selling } from '../harness/seller.ts'
@@ -132,5 +135,18 @@ test('a card that a payment has saved is charged by its last four digits, and de
     'payment-method delete 4478',
     'payment-method delete 4477 -o json',
     'payment-method list -o json',
+  ])
+})
+
+test('announcements of the operator are listed', async () => {
+  const t = await loggedIn()
+  const text = { en: 'The switches are replaced.', ru: 'В зоне меняют коммутаторы.' }
+  const place = { db: t.db, clock: t.clock, catalog: parseCatalog(catalogText, 'catalog.yaml') }
+  const times = { starts_at: '2060-12-01T01:00:00Z', ends_at: '2060-12-01T03:00:00Z' }
+  await createAnnouncement(place, { kind: 'maintenance', text, ...times })
+  await expectSession(t, 'announcement', [
+    'account announcements',
+    'account announcements -o json',
+    'account announcements --columns when',
   ])
 })

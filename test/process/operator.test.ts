@@ -353,3 +353,34 @@ test(
   },
   TIMEOUT_MS,
 )
+
+test(
+  'an operator announces maintenance on the command line, which customers read at once, changes and ends it',
+  async () => {
+    const data = folder()
+    const service = await serve(data)
+    const announcement = (...words: string[]) =>
+      run(['announcement', ...words, '--json'], { BERTH_DATA: data })
+    const texts = ['--en', 'The switches are replaced.', '--ru', 'В зоне меняют коммутаторы.']
+    const times = ['--starts', '2060-12-01T01:00:00Z', '--ends', '2060-12-01T03:00:00Z']
+    const made = await announcement('create', ...texts, ...times)
+    const { announcement: id } = JSON.parse(made.stdout)
+    const seen = async () => (await service.call('GET', '/announcements')).body.items
+    expect(await seen()).toMatchObject([{ announcement_id: id, kind: 'maintenance', zones: [] }])
+    await announcement('update', id, '--kind', 'incident', '--ends', '2060-12-01T05:00:00Z')
+    expect(await seen()).toMatchObject([{ kind: 'incident', ends_at: '2060-12-01T05:00:00.000Z' }])
+    for (const [code, ...wrong] of [
+      [2, 'create', '--en', 'English only'],
+      [2, 'update', id, '--ru', 'Только русский'],
+      [1, 'create', ...texts, '--zone', 'mars-1'],
+      [1, 'end', 'none'],
+    ] as const)
+      expect([wrong, (await announcement(...wrong)).code]).toEqual([wrong, code])
+    await announcement('end', id)
+    expect(await seen()).toEqual([])
+    expect(JSON.parse((await announcement('list')).stdout)).toMatchObject([
+      { announcement: id, kind: 'incident', zones: 'all', text: 'The switches are replaced.' },
+    ])
+  },
+  TIMEOUT_MS,
+)

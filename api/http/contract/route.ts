@@ -99,6 +99,7 @@ type PersonEvent =
   | 'account_credited'
   | 'account_debited'
   | 'payment_refunded'
+  | 'announcement_changed'
   | 'login_link_created'
   | 'server_suspended'
   | 'server_resumed'

@@ -42,6 +42,7 @@ export async function createPerson(
     terms_accepted_at: null,
     ...person,
     is_operator: 0,
+    muted_mails: '',
     created_at: clock.now(),
   }
   const { numInsertedOrUpdatedRows = 0n } = await tx
@@ -55,7 +56,9 @@ export async function createPerson(
 export async function updatePerson(
   db: Queries,
   personId: string,
-  change: Partial<Pick<PersonTable, 'name' | 'language' | 'terms_version' | 'terms_accepted_at'>>,
+  change: Partial<
+    Pick<PersonTable, 'name' | 'language' | 'muted_mails' | 'terms_version' | 'terms_accepted_at'>
+  >,
 ): Promise<void> {
   await db.updateTable('people').set(change).where('person_id', '=', personId).execute()
 }

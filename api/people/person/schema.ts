@@ -38,6 +38,14 @@ export const Language = Type.Enum([...languages], {
   examples: ['en'],
 })
 
+/** Mails that are neither about security nor about money. */
+export const mutableMails = ['announcements'] as const
+export const MutedMails = Type.Array(Type.Enum([...mutableMails], { examples: ['announcements'] }), {
+  uniqueItems: true,
+  description: 'Kinds of mails that the person does not want; those about security and money always come',
+  examples: [[]],
+})
+
 const NOT_IN_EMAIL = String.raw`\s@${DECEPTIVE}\u200c\u200d<>"(),:;\[\]\\`
 /** A host can't have what would make a mail program show a link with a path. */
 export const EMAIL = `^[^${NOT_IN_EMAIL}]+@[^${NOT_IN_EMAIL}/?#%&=+*!$^{|}~]+$`

@@ -28,6 +28,8 @@ export interface PersonTable {
   /** The terms that the person accepted when they signed up; null if there were none. */
   terms_version: string | null
   terms_accepted_at: number | null
+  /** The kinds of mails that the person does not want, separated by spaces. */
+  muted_mails: string
   created_at: number
 }
 

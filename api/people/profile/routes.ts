@@ -61,16 +61,17 @@ function profileRoutes(options: SignInOptions): Route[] {
       path: '/person',
       scope: 'person',
       tag: personTag,
-      summary: 'Change the name or the language of the person, or accept terms',
+      summary: 'Change the name, language or mails of the person, or accept terms',
       description:
         'Changes the fields in the body and leaves the others as they are. The e-mail address is changed by `POST /person/email`.',
       body: PersonUpdate,
       reply: { 200: Person },
       errors: [peopleProblems.terms_not_accepted],
       run: async ({ signedIn, body }) => {
-        const { accepted_terms: accepted, ...change } = body
+        const { accepted_terms: accepted, muted_mails: muted, ...change } = body
         const terms = accepted === undefined ? {} : acceptance(options, accepted)
-        await updatePerson(options.db, signedIn.personId, { ...change, ...terms })
+        const mails = muted === undefined ? {} : { muted_mails: muted.join(' ') }
+        await updatePerson(options.db, signedIn.personId, { ...change, ...mails, ...terms })
         return showPerson(options, signedIn)
       },
     }),

@@ -1,13 +1,14 @@
 import Type from 'typebox'
 import { visibleName } from '../../http/contract/fields.ts'
 import { NewPassword, OwnCode, OwnPassword, password } from '../guard/schema.ts'
-import { EmailAddress, Language } from '../person/schema.ts'
+import { EmailAddress, Language, MutedMails } from '../person/schema.ts'
 import { AcceptedTerms } from '../sign-in/terms.ts'
 
 export const PersonUpdate = Type.Object(
   {
     name: Type.Optional(visibleName(64, 'Ann')),
     language: Type.Optional(Language),
+    muted_mails: Type.Optional(MutedMails),
     accepted_terms: AcceptedTerms,
   },
   { title: 'PersonUpdate', description: 'Fields to change; the others stay as they are', minProperties: 1 },

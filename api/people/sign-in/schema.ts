@@ -4,7 +4,15 @@ import { CreatedAt, nullable, timestamp, visibleName } from '../../http/contract
 import { MIN_PASSWORD } from '../guard/passwords.ts'
 import { Code, NewPassword, password, SealedTicket } from '../guard/schema.ts'
 import { MemberId } from '../membership/schema.ts'
-import { AccountId, Email, EmailAddress, Language, LinkToken, SessionId } from '../person/schema.ts'
+import {
+  AccountId,
+  Email,
+  EmailAddress,
+  Language,
+  LinkToken,
+  MutedMails,
+  SessionId,
+} from '../person/schema.ts'
 import { AcceptedTerms } from './terms.ts'
 
 const Membership = Type.Object(
@@ -33,6 +41,7 @@ export const Person = Type.Object(
     email: Email,
     name: Type.String({ description: 'Name of the person', examples: ['Ann'] }),
     language: Language,
+    muted_mails: MutedMails,
     is_operator: Type.Boolean({
       description: 'Whether the person runs this installation',
       examples: [false],

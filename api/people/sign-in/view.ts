@@ -2,6 +2,7 @@ import type { AccountTable } from '../../accounts/tables.ts'
 import type { Catalog } from '../../catalog/file.ts'
 import type { SignedIn } from '../../http/contract/auth.ts'
 import { isoTime } from '../../http/contract/fields.ts'
+import { mutableMails } from '../person/schema.ts'
 import type { MemberTable, PersonTable } from '../person/tables.ts'
 import type { Person, SignInOptions } from './schema.ts'
 
@@ -24,6 +25,7 @@ export function personView(
     email: row.email,
     name: row.name,
     language: row.language,
+    muted_mails: mutableMails.filter((kind) => row.muted_mails.split(' ').includes(kind)),
     is_operator: row.is_operator === 1,
     has_password: row.password !== null,
     two_factor: twoFactor && {

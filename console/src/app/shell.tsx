@@ -11,6 +11,7 @@ import { Button, IconButton } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { useKeys } from '../ui/keys.ts'
 import { Facts } from '../ui/page.tsx'
+import { Announcements } from './announcements.tsx'
 import { features } from './features.ts'
 import { follow, useLostAt } from './live.ts'
 import { Brand, Navigation } from './navigation.tsx'
@@ -111,6 +112,7 @@ function Lines() {
   return (
     <div role="status">
       <Held />
+      <Announcements />
       {lostAt === null ? null : (
         <div className="connection">{t.lost(new Date(lostAt).toLocaleTimeString(locale))}</div>
       )}

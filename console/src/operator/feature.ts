@@ -42,8 +42,15 @@ const imagesPage = createRoute({
   component: lazyRouteComponent(() => import('./hosts-pages.tsx'), 'ImagesPage'),
 })
 
+const announcementsPage = createRoute({
+  getParentRoute: () => shell,
+  path: '/operator/announcements',
+  validateSearch: readOffset,
+  component: lazyRouteComponent(() => import('./announcements-page.tsx'), 'AnnouncementsPage'),
+})
+
 export const operator = {
-  routes: [accountsPage, paymentsPage, operationsPage, capacityPage, imagesPage],
+  routes: [accountsPage, paymentsPage, operationsPage, announcementsPage, capacityPage, imagesPage],
   places: [
     { route: accountsPage, group: 'operator', title: { en: 'Accounts', ru: 'Аккаунты' }, icon: 'people' },
     { route: paymentsPage, group: 'operator', title: { en: 'Payments', ru: 'Платежи' }, icon: 'billing' },
@@ -52,6 +59,12 @@ export const operator = {
       group: 'operator',
       title: { en: 'Operations', ru: 'Операции' },
       icon: 'restart',
+    },
+    {
+      route: announcementsPage,
+      group: 'operator',
+      title: { en: 'Announcements', ru: 'Объявления' },
+      icon: 'info',
     },
     { route: capacityPage, group: 'operator', title: { en: 'Capacity', ru: 'Ресурсы' }, icon: 'server' },
     { route: imagesPage, group: 'operator', title: { en: 'Images', ru: 'Образы' }, icon: 'folder' },

@@ -48,6 +48,14 @@ export const paymentsQuery = (hasProblem: boolean, offset: number) =>
     refetchInterval: 5_000,
   })
 
+export const operatedAnnouncementsQuery = (offset: number) =>
+  queryOptions({
+    queryKey: ['operator', 'announcements', offset],
+    queryFn: ({ signal }) => berth.operator.announcements({ limit: PAGE, offset }, { signal }),
+    placeholderData: keepPreviousData,
+    refetchInterval: 15_000,
+  })
+
 export const roomQuery = queryOptions({
   queryKey: ['operator', 'capacity'],
   queryFn: ({ signal }) => berth.operator.capacity({ signal }),

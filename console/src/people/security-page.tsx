@@ -5,6 +5,7 @@ import { Page } from '../ui/page.tsx'
 import { Loaded } from '../ui/states.tsx'
 import { DeleteCard } from './delete-card.tsx'
 import { EmailCard } from './email-card.tsx'
+import { MailsCard } from './mails-card.tsx'
 import { PasskeysCard } from './passkeys-card.tsx'
 import { PasswordCard } from './password-card.tsx'
 import { ProviderCard } from './provider-card.tsx'
@@ -22,6 +23,7 @@ export function SecurityPage() {
         {(person) => (
           <div className="stack">
             <EmailCard person={person} />
+            <MailsCard person={person} />
             <PasswordCard person={person} />
             <TwoFactorCard person={person} />
             <PasskeysCard person={person} />

@@ -10,6 +10,9 @@ const gone = (noun: string, ending: '' | 'а' | 'о' = '') =>
 export const errors: Readonly<Partial<Record<ErrorCode, string>>> = {
   access_denied: 'Вход отклонён.',
   account_exists: 'Аккаунт с этим адресом или внешним номером уже есть.',
+  announcement_not_found: 'Такого объявления нет.',
+  announcement_ended: 'Объявление уже завершено.',
+  too_many_announcements: 'Слишком много незавершённых объявлений.',
   account_in_use:
     'В аккаунте есть серверы, снимки, публичные адреса или долг. Сначала удалите серверы и снимки, освободите адреса и пополните баланс.',
   account_not_found: gone('Аккаунт'),

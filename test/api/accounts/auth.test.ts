@@ -157,7 +157,7 @@ test('every route takes its own scope or the coarse one, and no other', async ()
   const list = await routes(t)
   expect(list.length).toBeGreaterThan(15)
   for (const { method, path, scopes } of list.filter((each) => !isMixed(each))) {
-    const area = /^\/(account|webhooks)/.test(path) ? 'account' : 'servers'
+    const area = /^\/(account|announcements|webhooks)/.test(path) ? 'account' : 'servers'
     // A quote is asked for with a body, yet changes nothing.
     const kind = method === 'GET' || path === '/pricing/quote' ? 'read' : 'write'
     expect([method, path, scopes]).toEqual([method, path, [`${area}:${kind}`, kind]])

@@ -158,6 +158,13 @@ async function walkOperators(meter: Meter, t: TestApp): Promise<void> {
   await call('POST', `${account}/credit`, credit)
   for (const list of ['accounts', 'capacity', 'images', 'offsite', 'operations'])
     await call('GET', `/operator/${list}`)
+  const text = { en: 'News.', ru: 'Новость.' }
+  const { body } = await call('POST', '/operator/announcements', { kind: 'notice', text, zones: ['local-1'] })
+  await meter.measured(t, t.call, '/account/me')('GET', '/announcements')
+  await call('GET', '/operator/announcements')
+  await call('GET', `/operator/announcements/${body.announcement_id}`)
+  await call('PATCH', `/operator/announcements/${body.announcement_id}`, { kind: 'incident' })
+  await call('POST', `/operator/announcements/${body.announcement_id}/end`)
   const wanted = { email: 'shop@example.com', name: 'Ann', external_id: 'shop-1' }
   const opened = `/operator/accounts/${(await call('POST', '/operator/accounts', wanted)).body.account_id}`
   await call('GET', opened)

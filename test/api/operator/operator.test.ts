@@ -33,6 +33,8 @@ const reason = { reason: 'Sends spam' }
 
 const BODIES: Record<string, object> = {
   accounts: { email: 'new@example.com' },
+  announcements: { kind: 'notice', text: { en: 'News.', ru: 'Новость.' } },
+  end: {},
   credit,
   debit: { ...credit, reference: 'back-17' },
   limits: { ...reason, limits: { servers: 3 } },
@@ -48,7 +50,9 @@ async function routesOf(t: TestApp, accountId: string, serverId: string) {
     if (!path.startsWith('/operator/')) return []
     const body = BODIES[path.split('/').at(-1) ?? ''] ?? reason
     return Object.keys(methods).map((method): Parameters<Call> => {
-      const filled = path.replace('{account_id}', accountId).replace(/\{(server|payment)_id\}/, serverId)
+      const filled = path
+        .replace('{account_id}', accountId)
+        .replace(/\{(server|payment|announcement)_id\}/, serverId)
       if (method === 'post') return ['POST', filled, body]
       return [method === 'get' ? 'GET' : 'PATCH', filled]
     })
@@ -58,7 +62,7 @@ async function routesOf(t: TestApp, accountId: string, serverId: string) {
 test('only a person with the operator’s role and two-factor authentication gets in, as long as they have both', async () => {
   const { t, olga } = await withOperator()
   const routes = await routesOf(t, t.accountId, NOBODY)
-  expect(routes.length).toBe(35)
+  expect(routes.length).toBe(40)
   const owner = await signUp(t, 'ann@example.com')
   await turnOnTwoFactor(t, owner.call)
   const refused = async (call: Call) =>
