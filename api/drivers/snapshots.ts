@@ -22,8 +22,10 @@ export type SnapshotState =
   | { state: 'copying'; progress: number }
   | {
       state: 'ready'
-      /** The size of the copy on the host. */
+      /** The size of the copy on the host, with the full copy that a difference needs. */
       bytes: number
+      /** The full copy below a difference, and its size; missing: the copy is full. */
+      base?: SnapshotSpec & { bytes: number }
       /** The size of the copied disk. */
       diskGb: number
       /** `filesystem`: the guest's file systems stood still for the moment of the copy; `crash`: they did not. */
@@ -56,6 +58,8 @@ export interface SnapshotFile {
   name: string
   bytes: number
   sha256: string
+  /** The file of a full copy that it is; missing: it is this snapshot's own. */
+  of?: SnapshotSpec & { name: string }
 }
 
 /** The files of a driver's snapshots, which are copied to another place and back. */
@@ -88,9 +92,11 @@ export interface SnapshotDriver<TrialMachine> {
   /**
    * Begins or continues to copy the disk of a machine, running or off, and returns the state immediately; call again
    * until `ready` or `failed`. The copy shows one moment of the disk. It continues if the machine turns off meanwhile.
+   * @param baseId a full copy of an earlier disk of the machine, to which the copy may be a difference. It may be
+   *   removed at any time: the copy keeps what it needs
    * @throws DriverError not_found (no such machine), unavailable, unsupported
    */
-  snapshot(serverId: string, snapshotId: string): Promise<SnapshotState>
+  snapshot(serverId: string, snapshotId: string, baseId?: string): Promise<SnapshotState>
 
   /**
    * Keeps a part of a customer's file until `importImage`, durably. A part may be received again. After a failure any

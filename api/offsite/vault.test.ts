@@ -70,7 +70,7 @@ const noted = async () => true
 const wanted = (sha256: string) => ({ sha256, progress: () => {}, signal: new AbortController().signal })
 
 async function sent(vault: Vault, id = 'one', source = host([id])) {
-  const done = await vault.send(source, id, { done: 0, noted })
+  const done = await vault.send(source, id, { done: 0, noted, there: null })
   if (!done) throw new Error('it was not sent')
   return done
 }
@@ -109,10 +109,10 @@ test('a copy that was cut off goes on with its next part, also when the server s
     parts = done
     return done < most
   }
-  expect(await vault.send(host(['one']), 'one', { done: 0, noted: until(2) })).toBeNull()
+  expect(await vault.send(host(['one']), 'one', { done: 0, noted: until(2), there: null })).toBeNull()
   server.seen.length = 0
   server.statuses = [503, 500]
-  const done = await vault.send(host(['one']), 'one', { done: parts, noted })
+  const done = await vault.send(host(['one']), 'one', { done: parts, noted, there: null })
   expect(server.seen).toEqual([
     'PUT one/disk.000002.age',
     'PUT one/empty.000000.age',
@@ -133,8 +133,8 @@ test('a place that refuses or is away is a PlaceError that says so, without the 
   await server.close()
   await expect(away.put('one', DISK)).rejects.toThrow(/can't be reached/)
   const absent = new FolderPlace(path.join(folder(), 'absent'))
-  for (const use of [absent.put('one', DISK), absent.list(''), absent.remove('one/part')])
-    await expect(use).rejects.toBeInstanceOf(PlaceError)
+  for (const use of [() => absent.put('one', DISK), () => absent.list(''), () => absent.remove('one/part')])
+    await expect(use()).rejects.toBeInstanceOf(PlaceError)
 })
 
 test('a copy that somebody changed, cut or forged is not believed', async () => {

@@ -17,7 +17,7 @@ interface Part {
   length: number
 }
 
-/** Two of them, and their encrypted form, are all that a copy takes of the memory. */
+/** Two of them, and their encrypted form, are all that a copy takes of the memory. Differences rely on that of their full copy. */
 const PART_BYTES = 16 * 2 ** 20
 const LIST = 'copy.json.age'
 
@@ -26,7 +26,7 @@ const LIST = 'copy.json.age'
  * them: the parts of a file, decrypted one after the other, are the file. A part is written whole or not at all, so a
  * copy that was cut off goes on with its next part.
  *
- *   <snapshot>/disk.qcow2.000000.age …   the parts of its files
+ *   <snapshot>/disk.qcow2.000000.age …   the parts of its files, but those of a difference's full copy
  *   <snapshot>/copy.json.age             the list of its files, written last
  */
 export class Vault {
@@ -54,17 +54,22 @@ export class Vault {
    * Copies a ready snapshot.
    * @param progress.done the number of parts that are there already
    * @param progress.noted called after each part; false ends the work
+   * @param progress.there a snapshot that is whole there, whose files are not sent again; null: none
    * @returns the hash of its list of files; null if the snapshot is not on its host, or the work was ended
    * @throws PlaceError, DriverError
    */
   async send(
     source: SnapshotFiles,
     id: string,
-    { done, noted }: { done: number; noted: (done: number) => Promise<boolean> },
+    { done, noted, there }: { done: number; noted: (done: number) => Promise<boolean>; there: string | null },
   ): Promise<string | null> {
-    const files = await source.list(id)
-    if (!files) return null
-    for (const [at, part] of partsOf(id, files, this.#partBytes).entries()) {
+    const all = await source.list(id)
+    if (!all) return null
+    const files = ownFirst(all).map(
+      ({ of, ...file }): SnapshotFile => (of && of.snapshotId === there ? { ...file, of } : file),
+    )
+    const own = files.filter(({ of }) => !of)
+    for (const [at, part] of partsOf(id, own, this.#partBytes).entries()) {
       if (at < done) continue
       await this.#place.put(part.key, await this.#sealer.seal(await source.read(id, part)))
       if (!(await noted(at + 1))) return null
@@ -118,12 +123,17 @@ export class Vault {
   }
 }
 
+/** Parts that were sent are a number: those of the disk come first, whether or not the full copy's are sent. */
+function ownFirst(files: readonly SnapshotFile[]): SnapshotFile[] {
+  return [...files.filter(({ of }) => !of), ...files.filter(({ of }) => of)]
+}
+
 /** An empty file has one part, too. */
 function partsOf(id: string, files: readonly SnapshotFile[], partBytes: number): Part[] {
-  return files.flatMap(({ name, bytes }) =>
+  return files.flatMap(({ name, bytes, of = { snapshotId: id, name } }) =>
     Array.from({ length: Math.max(1, Math.ceil(bytes / partBytes)) }, (_, number) => {
       const at = number * partBytes
-      const key = `${id}/${name}.${String(number).padStart(6, '0')}.age`
+      const key = `${of.snapshotId}/${of.name}.${String(number).padStart(6, '0')}.age`
       return { key, name, at, length: Math.min(partBytes, bytes - at) }
     }),
   )

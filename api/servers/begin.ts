@@ -53,14 +53,16 @@ export async function beginCopy(
   tx: Queries,
   server: ServerTable,
   type: 'snapshot' | 'backup',
+  base_id: string | null,
   now: number,
-): Promise<Pick<SnapshotTable, 'snapshot_id' | 'operation_id'>> {
+): Promise<Pick<SnapshotTable, 'snapshot_id' | 'operation_id' | 'base_id'>> {
   const snapshot_id = uuid()
   const free = await replaceBackup(tx, server, now)
-  const { operation_id } = await write(tx, server, type, { snapshot_id }, { now, runAt: now })
+  const data = { snapshot_id, ...(base_id !== null && { base_id }) }
+  const { operation_id } = await write(tx, server, type, data, { now, runAt: now })
   const field = type === 'snapshot' ? 'copying' : 'backing_up'
   await updateServer(tx, server, { ...free, [field]: snapshot_id, updated_at: now })
-  return { snapshot_id, operation_id }
+  return { snapshot_id, operation_id, base_id }
 }
 
 /** Cancels the backup that is being made of a server: it is made again later, while customers' requests do not wait. */

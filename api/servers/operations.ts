@@ -58,6 +58,8 @@ export interface RescueData extends BootData, OffData {
 
 export interface SnapshotData {
   snapshot_id: string
+  /** The full backup that the copy may be a difference to; missing: none. */
+  base_id?: string
   /** The copy, once it is made. */
   made?: Omit<Extract<SnapshotState, { state: 'ready' }>, 'state'>
 }

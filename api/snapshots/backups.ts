@@ -23,6 +23,8 @@ import { billedGb } from './view.ts'
 
 /** Backups of a server that are kept; the oldest goes once another one is ready. */
 export const MOST_BACKUPS = 7
+/** Differences to one full backup, after which the next backup is full. */
+export const MOST_DIFFERENCES = 6
 /** How long backups stay once their server is deleted, or their server's backups are off. */
 export const BACKUPS_KEPT_DAYS = 7
 export const BACKUPS_KEPT_MS = BACKUPS_KEPT_DAYS * 24 * 3600_000
@@ -49,6 +51,17 @@ export async function newestBackupAt(db: Queries, serverId: string): Promise<num
     .limit(1)
     .executeTakeFirst()
   return newest?.created_at ?? null
+}
+
+/** The full backup of a server that its next one may be a difference to; null: the next one is full, too. */
+export async function fullBackup(db: Queries, serverId: string): Promise<string | null> {
+  const newest = await backupsOf(db, serverId)
+    .select(['snapshot_id', 'base_id'])
+    .where('status', '=', 'available')
+    .orderBy('snapshot_id', 'desc')
+    .limit(MOST_DIFFERENCES)
+    .execute()
+  return newest.find(({ base_id }) => base_id === null)?.snapshot_id ?? null
 }
 
 /**

@@ -124,8 +124,8 @@ function importStep({ drivers, log, offsite }: ImportOptions): ImportStep {
         log.error({ operation_id, image_id: subject_id, reason: state.message }, 'an image could not be made')
         return fail(state.code, FAILURES[state.code])
       }
-      const { bytes, diskGb, consistency } = state
-      return done({ made: { bytes, diskGb, consistency } })
+      const { bytes, diskGb, consistency, base } = state
+      return done({ made: { bytes, diskGb, consistency, ...(base && { base }) } })
     } catch (error) {
       if (!(error instanceof DriverError)) throw error
       if (error.code !== 'not_found') return waitForHost(error, operation_id, log)

@@ -1,18 +1,37 @@
-import { sql } from 'kysely'
+import { type ExpressionBuilder, sql } from 'kysely'
 import type { Queries } from '../database/database.ts'
+import type { Schema } from '../database/schema.ts'
 import { writeKept, writeSnapshot } from './snapshots.ts'
 import type { SnapshotTable } from './tables.ts'
 
 export type OffsiteRow = Pick<
   SnapshotTable,
-  'snapshot_id' | 'pool' | 'deleted_at' | 'offsite_place' | 'offsite_parts' | 'offsite_at' | 'offsite_sha256'
+  | 'snapshot_id'
+  | 'pool'
+  | 'base_id'
+  | 'deleted_at'
+  | 'offsite_place'
+  | 'offsite_parts'
+  | 'offsite_at'
+  | 'offsite_sha256'
 >
 const columns = [
-  ...(['snapshot_id', 'pool', 'deleted_at', 'offsite_place'] as const),
+  ...(['snapshot_id', 'pool', 'base_id', 'deleted_at', 'offsite_place'] as const),
   ...(['offsite_parts', 'offsite_at', 'offsite_sha256'] as const),
 ] as const
 
 const EMPTY = { offsite_place: null, offsite_parts: 0, offsite_at: null, offsite_sha256: null } as const
+
+/** Differences that are kept, or not yet removed off site, need the parts of their full copy there. */
+function isBelow(eb: ExpressionBuilder<Schema, 'snapshots'>) {
+  return eb.exists(
+    eb
+      .selectFrom('snapshots as above')
+      .select('above.snapshot_id')
+      .whereRef('above.base_id', '=', 'snapshots.snapshot_id')
+      .where((on) => on.or([on('above.deleted_at', 'is', null), on('above.offsite_place', 'is not', null)])),
+  )
+}
 
 /** The copy that has waited longest to be sent off site, or to be removed from there. */
 export function nextDue(db: Queries, now: number): Promise<OffsiteRow | undefined> {
@@ -20,7 +39,12 @@ export function nextDue(db: Queries, now: number): Promise<OffsiteRow | undefine
     .selectFrom('snapshots')
     .select(columns)
     .where('offsite_due_at', '<=', now)
-    .where((eb) => eb.or([eb('deleted_at', 'is not', null), eb('status', '=', 'available')]))
+    .where((eb) =>
+      eb.or([
+        eb.and([eb('deleted_at', 'is not', null), eb.not(isBelow(eb))]),
+        eb.and([eb('deleted_at', 'is', null), eb('status', '=', 'available')]),
+      ]),
+    )
     .orderBy('offsite_due_at')
     .orderBy('snapshot_id')
     .limit(1)
@@ -95,7 +119,8 @@ export async function countOffsite(db: Queries) {
         .end()
         .as('state'),
       fn.countAll<number>().as('total'),
-      fn.coalesce(fn.sum<number>('bytes'), sql<number>`0`).as('bytes'),
+      // A full copy counts once, however many differences it has.
+      fn.coalesce(fn.sum<number>(eb('bytes', '-', eb.ref('base_bytes'))), sql<number>`0`).as('bytes'),
       fn.min('created_at').as('oldest_created_at'),
       fn.max('offsite_fault').as('fault'),
     ])

@@ -128,7 +128,7 @@ export class Offsite {
     }
   }
 
-  async #send(vault: Vault, { snapshot_id, pool, ...row }: OffsiteRow): Promise<void> {
+  async #send(vault: Vault, { snapshot_id, pool, base_id, ...row }: OffsiteRow): Promise<void> {
     const { db, clock, drivers } = this.#options
     const done = row.offsite_place === vault.place ? row.offsite_parts : 0
     // It is noted before the first part, so that a copy that is deleted now leaves nothing there.
@@ -138,7 +138,9 @@ export class Offsite {
       isWanted = (await noteParts(db, snapshot_id, vault.place, parts)) && !this.#stopping.signal.aborted
       return isWanted
     }
-    const sent = await vault.send(drivers.at(pool).snapshotFiles, snapshot_id, { done, noted })
+    const base = base_id === null ? undefined : await findOffsite(db, base_id)
+    const there = base && this.has(base) ? base_id : null
+    const sent = await vault.send(drivers.at(pool).snapshotFiles, snapshot_id, { done, noted, there })
     if (sent) await noteSent(db, snapshot_id, sent, clock.now())
     else if (isWanted) throw new Error('It is missing on its host')
   }
@@ -178,7 +180,7 @@ export class Offsite {
   /** Never fails. */
   async #carry(vault: Vault, row: OffsiteRow, begun: Bringing): Promise<Failure | null> {
     const { db, clock, log, drivers } = this.#options
-    const { snapshot_id, pool, offsite_sha256 } = row
+    const { snapshot_id, pool, base_id, offsite_sha256 } = row
     await this.#turns.acquire()
     try {
       const damage = await vault.bring(drivers.at(pool).snapshotFiles, snapshot_id, {
@@ -190,7 +192,9 @@ export class Offsite {
       })
       if (damage === null) return null
       log.error({ snapshot_id, reason: damage }, 'a copy off site is damaged')
-      await noteDamaged(db, snapshot_id, clock.now() + RETRY_MS, damage)
+      // The fault may be in either.
+      for (const id of [base_id, snapshot_id])
+        if (id !== null) await noteDamaged(db, id, clock.now() + RETRY_MS, damage)
       return { state: 'failed', code: 'damaged' }
     } catch (error) {
       const isFull = error instanceof DriverError && error.code === 'disk_full'

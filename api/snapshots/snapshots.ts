@@ -81,9 +81,10 @@ export type Copy = Omit<Extract<SnapshotState, { state: 'ready' }>, 'state'>
 const FIRST_VERIFIED_MS = 8 * 3600_000
 
 /** The columns of a copy once it is made. */
-export function copyColumns({ bytes, diskGb, consistency }: Copy, now: number) {
+export function copyColumns({ bytes, diskGb, consistency, base }: Copy, now: number) {
   return {
     ...{ bytes, disk_gb: diskGb, consistency },
+    ...{ base_id: base?.snapshotId ?? null, base_bytes: base?.bytes ?? 0 },
     ...{ verify_due_at: now + FIRST_VERIFIED_MS, offsite_due_at: now },
   }
 }
@@ -106,7 +107,7 @@ type Begun = Pick<
   | 'instance_id'
   | 'username'
 > &
-  Partial<Pick<SnapshotTable, 'status' | 'os_family' | 'content_bytes' | 'labels'>>
+  Partial<Pick<SnapshotTable, 'status' | 'os_family' | 'content_bytes' | 'labels' | 'base_id'>>
 
 /**
  * Checks that an account may have another snapshot or image, for which the balance must last as if its disk were full.
@@ -136,11 +137,10 @@ export async function insertSnapshot(tx: Queries, begun: Begun, now: number): Pr
   const { default_project_id: project_id } = await findAccount(tx, begun.account_id)
   const row: SnapshotTable = {
     ...{ status: 'creating', status_reason: null, os_family: null, content_bytes: null, uploaded_bytes: 0 },
-    labels: '{}',
+    ...{ labels: '{}', base_id: null },
     ...begun,
     project_id,
-    bytes: null,
-    consistency: null,
+    ...{ bytes: null, base_bytes: 0, consistency: null },
     ...{ expires_at: null, verified_at: null, verified_by: null, verify_due_at: null },
     ...{ boot_due_at: null, boot_checked_at: null, boot_result: null },
     ...{ offsite_due_at: null, offsite_place: null, offsite_parts: 0 },

@@ -29,6 +29,10 @@ export interface SnapshotTable {
   status_reason: string | null
   /** The size of the copy; null until it is available. */
   bytes: number | null
+  /** The full copy below a difference, whose own row may be deleted; null: it is full. While it is made, it may be one. */
+  base_id: string | null
+  /** The part of `bytes` that the full copy takes, which its other differences share. */
+  base_bytes: number
   /** The size of the copied disk; 0: not yet known. */
   disk_gb: number
   /** When it was last found to be as it was made, and how. */

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { CpuType } from '../driver.ts'
 import type { Accel } from './host/accel.ts'
 import { SERIAL_FD } from './host/confine.ts'
+import { imageNode } from './image-node.ts'
 import { bootsIso, driveArguments } from './iso-drive.ts'
 import { type MachineFiles, type MachineRecord, seedOf } from './layout.ts'
 import { type Plugs, slotArguments } from './plug.ts'
@@ -116,9 +117,9 @@ function disk(name: string, file: string, base: string, option: string): string[
       file: `f${name}`,
       discard: 'unmap',
       'detect-zeroes': 'unmap',
-      // The backing file is named here: a guest that broke out can rewrite its disk's header, and the data folder may
+      // The images below are named here: a guest that broke out can rewrite its disk's header, and the data folder may
       // move.
-      backing: { driver: 'qcow2', file: { driver: 'file', filename: base } },
+      backing: imageNode(base),
     }),
     // A block node passes `discard` on only if its own options say so.
     ...blockdev({

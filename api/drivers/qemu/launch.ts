@@ -14,6 +14,7 @@ import { type Cgroups, removeCgroups } from './host/cgroup.ts'
 import { raisesLimits, spawnConfined, type Walls } from './host/confine.ts'
 import { isReadable, machineOwner } from './host/owner.ts'
 import { findByArgument, type Owner, type ProcessId } from './host/process.ts'
+import { baseOf } from './image-node.ts'
 import { lendIso } from './iso-drive.ts'
 import {
   type Layout,
@@ -245,7 +246,8 @@ type System = Stands & Pick<MachineRecord, 'rescue'>
 
 /** The files of images that a machine needs for its next start. */
 function imagesOf({ base, direct, rescue }: System): string[] {
-  const own = [base, ...(direct ? [direct.kernel, direct.initrd] : [])]
+  const full = baseOf(base)
+  const own = [base, ...(full ? [full] : []), ...(direct ? [direct.kernel, direct.initrd] : [])]
   return rescue ? [...own, ...imagesOf({ base: rescue.base, direct: rescue.direct })] : own
 }
 

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { diskFailure, virtualSize } from './disk.ts'
 import type { Owner } from './host/process.ts'
+import { diskNode } from './image-node.ts'
 import { type QemuImgOptions, qemuImg } from './images/qemu-img.ts'
 
 /** A disk that nothing writes meanwhile. */
@@ -32,11 +33,9 @@ const LOCK_MS = 50
  */
 export async function pack(source: Source, target: string, signal: AbortSignal): Promise<Packed> {
   const { file, base, owner, virtualSizeBytes } = source
-  const qcow2 = (filename: string) => ({ driver: 'qcow2', file: { driver: 'file', filename } })
-  const disk = { ...qcow2(file), backing: base === null ? null : qcow2(base) }
   await give(file, owner)
   await requireSize(file, virtualSizeBytes)
-  const packed = await compress(disk, target, { owner, mostBytes: virtualSizeBytes, signal })
+  const packed = await compress(diskNode(file, base), target, { owner, mostBytes: virtualSizeBytes, signal })
   await requireSize(target, virtualSizeBytes)
   return packed
 }
@@ -55,6 +54,8 @@ interface CompressOptions {
   signal: AbortSignal
   /** True: it has no network, into which the disk's header may point. */
   isAlone?: boolean
+  /** The image below the compressed disk, beside it; missing: it has all data itself. */
+  base?: string
 }
 
 /**
@@ -62,18 +63,14 @@ interface CompressOptions {
  * @param disk QEMU's description of the disk
  */
 export async function compress(disk: object, target: string, options: CompressOptions): Promise<Packed> {
-  const { owner, mostBytes, signal, isAlone = false } = options
+  const { owner, mostBytes, signal, isAlone = false, base } = options
   await rm(target, { force: true })
   await writeFile(target, '', { mode: 0o600, flag: 'wx' })
   await give(target, owner)
-  const limits = {
-    timeoutMs: LEAST_MS + Math.ceil((mostBytes / GIB) * MS_PER_GIB),
-    fileBytes: Math.ceil(mostBytes * OVERHEAD) + 2 ** 20,
-    isNice: true,
-  }
   const compressed = ['-c', '-o', 'compression_type=zstd']
-  const args = ['convert', '-O', 'qcow2', ...compressed, `json:${JSON.stringify(disk)}`, target]
-  await convert(args, { ...limits, owner, signal, isAlone })
+  const above = base === undefined ? [] : ['-B', base, '-F', 'qcow2']
+  const args = ['convert', '-O', 'qcow2', ...compressed, ...above, `json:${JSON.stringify(disk)}`, target]
+  await convert(args, { ...copyLimits(mostBytes), owner, signal, isAlone })
   if (owner) await chown(target, 0, 0)
   await chmod(target, 0o444)
   await using made = await open(target)
@@ -92,8 +89,20 @@ export async function give(path: string, owner: Owner | null): Promise<void> {
   await file.chown(owner.uid, owner.gid)
 }
 
+/** The limits of a copy. @param mostBytes the most data that it may have */
+export function copyLimits(mostBytes: number) {
+  return {
+    timeoutMs: LEAST_MS + Math.ceil((mostBytes / GIB) * MS_PER_GIB),
+    fileBytes: Math.ceil(mostBytes * OVERHEAD) + 2 ** 20,
+    isNice: true,
+  }
+}
+
 /** Tries again while a QEMU that was killed still holds the disk's lock, which takes a moment. */
-async function convert(args: string[], options: QemuImgOptions & { signal: AbortSignal }): Promise<void> {
+export async function convert(
+  args: string[],
+  options: QemuImgOptions & { signal: AbortSignal },
+): Promise<void> {
   for (let left = LOCK_TRIES; ; left--) {
     try {
       await qemuImg(args, options)
@@ -107,7 +116,7 @@ async function convert(args: string[], options: QemuImgOptions & { signal: Abort
 }
 
 /** A header that claims another size would make a copy of a gigabyte out of nothing, or out of the same cluster. */
-async function requireSize(file: string, expected: number): Promise<void> {
+export async function requireSize(file: string, expected: number): Promise<void> {
   const size = await virtualSize(file)
   if (size !== expected) throw new Error(`${file} has a disk of ${size} bytes, and not of ${expected}`)
 }

@@ -81,9 +81,10 @@ async function start(id: string): Promise<void> {
   await world.until(`${id} is started`, async () => (await world.driver.start(id)) === 'started')
 }
 
-async function copy(id: string, snapshotId: string): Promise<void> {
+/** @param base the snapshot that it may be a difference to: any, as the driver decides on it */
+async function copy(id: string, snapshotId: string, base: Pick['snapshot']): Promise<void> {
   await world.until(`${snapshotId} is ready`, async () => {
-    const state = await world.driver.snapshot(id, snapshotId)
+    const state = await world.driver.snapshot(id, snapshotId, base?.[0])
     if (state.state === 'failed') throw new Error(state.message)
     return state.state === 'ready'
   })
@@ -136,19 +137,19 @@ const acts: Record<Kind, (model: Model, pick: Pick) => Promise<void>> = {
     if (one.isOn) await world.driver.growDisk(id, one.gb)
     else await world.make(id, { image: null, diskGb: one.gb })
   },
-  async snapshot(model, { machine: [id, one] }) {
+  async snapshot(model, { machine: [id, one], snapshot }) {
     const name = `s${++model.count}`
-    await copy(id, name)
+    await copy(id, name, snapshot)
     model.snapshots.set(name, { mark: one.mark, gb: one.gb })
   },
   /** A copy during which the service ends, and the machine or its guest. */
-  async cut(model, { machine: [id, one], second }) {
+  async cut(model, { machine: [id, one], snapshot, second }) {
     const name = `s${++model.count}`
-    await world.driver.snapshot(id, name)
+    await world.driver.snapshot(id, name, snapshot?.[0])
     if (second % 3 === 0) return world.driver.removeSnapshot(name)
     await world.restart()
     if (second % 3 === 1) await acts.crash(model, { machine: [id, one] } as Pick)
-    await copy(id, name)
+    await copy(id, name, snapshot)
     model.snapshots.set(name, { mark: one.mark, gb: one.gb })
   },
   async restore(model, { machine: [id, { gb }], snapshot }) {

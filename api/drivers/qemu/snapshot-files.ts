@@ -3,8 +3,9 @@ import path from 'node:path'
 import { isMissing } from '../../files.ts'
 import { DriverError } from '../driver.ts'
 import type { SnapshotFile, SnapshotFiles } from '../snapshots.ts'
+import { BASE } from './image-node.ts'
 import { sha256Of } from './pack.ts'
-import type { Shelf } from './snapshot-shelf.ts'
+import { DISK, type Shelf } from './snapshot-shelf.ts'
 
 interface Options {
   shelf: Shelf
@@ -30,9 +31,13 @@ export class ShelfFiles implements SnapshotFiles {
     return Promise.all(
       names.map(async (name) => {
         const file = path.join(shelf.place(id), name)
-        // The disk is large, and its hash is known.
+        // Disks are large, and their hashes are known.
+        const { base } = manifest
+        const size = (await stat(file)).size
+        if (name === BASE && base)
+          return { name, bytes: size, sha256: base.sha256, of: { snapshotId: base.id, name: DISK } }
         const sha256 = file === shelf.diskOf(id) ? manifest.sha256 : await hashOf(file)
-        return { name, bytes: (await stat(file)).size, sha256 }
+        return { name, bytes: size, sha256 }
       }),
     )
   }

@@ -13,6 +13,7 @@ import {
 import { basename, join } from 'node:path'
 import { exists, isMissing, syncFolder, writeDurably } from '../../files.ts'
 import type { SnapshotState } from '../snapshots.ts'
+import { BASE } from './image-node.ts'
 import type { DirectBoot, StoredImage } from './images/images.ts'
 import type { Layout } from './layout.ts'
 import { readRecord } from './layout.ts'
@@ -28,6 +29,8 @@ export interface Draft {
   consistency: Consistency
   /** The files of a boot without a loader, by their names in the snapshot's folder. */
   direct: DirectBoot | null
+  /** The full copy that the copy may be a difference to; missing: it is full itself. */
+  baseId?: string
 }
 
 export interface Manifest extends Draft {
@@ -36,10 +39,12 @@ export interface Manifest extends Draft {
   sha256: string
   /** True for an ISO, which disks can't be created from. */
   isIso?: boolean
+  /** The full copy below a difference, as it was made. */
+  base?: { id: string; bytes: number; sha256: string }
 }
 
 const GIB = 2 ** 30
-const DISK = 'disk.qcow2'
+export const DISK = 'disk.qcow2'
 const ISO = 'disk.iso'
 const MANIFEST = 'manifest.json'
 const REMOVED = 'removed'
@@ -47,13 +52,16 @@ const REMOVED = 'removed'
 const TMP = 'tmp'
 
 /**
- * The snapshots on disk. Each is a flat qcow2, so that it can be the base of disks as an image is.
+ * The snapshots on disk. Each can be the base of disks as an image is. A difference shares the file of its full copy by a
+ * link, which it keeps when the full copy's own folder goes: nothing is counted.
  *
  *   snapshots/<id>/{disk.qcow2, manifest.json, kernel, initrd}   read-only, appears by one rename
+ *   snapshots/<id>/base.qcow2                                    the full copy, if disk.qcow2 is a difference to it
  *   snapshots/<id>/{disk.iso, manifest.json}                     a customer's ISO
  *   snapshots/<id>/removed                                       it was removed, and a disk is still based on it
  *   snapshots/tmp/<id>/draft.json                                a copy that is in progress
  *   snapshots/tmp/<id>/draft.qcow2                               the whole disk of a running machine, uncompressed
+ *   snapshots/tmp/<id>/difference.qcow2                          a difference, uncompressed
  *   snapshots/tmp/<id>/file                                      the received part of a customer's file
  *   snapshots/tmp/<id>/out/                                      the snapshot's folder until it is complete
  */
@@ -74,6 +82,7 @@ export class Shelf {
       dir,
       facts: join(dir, 'draft.json'),
       whole: join(dir, 'draft.qcow2'),
+      difference: join(dir, 'difference.qcow2'),
       file: join(dir, 'file'),
       out,
       disk: join(out, DISK),
@@ -91,13 +100,22 @@ export class Shelf {
     return join(this.place(id), isIso ? ISO : DISK)
   }
 
+  /** The large files of a snapshot, each with the hash that it had when it was made. */
+  hashes(id: string, { isIso, sha256, base }: Manifest): [file: string, sha256: string][] {
+    const below: [string, string][] = base ? [[join(this.place(id), BASE), base.sha256]] : []
+    return [[this.diskOf(id, isIso), sha256], ...below]
+  }
+
   /** @returns the file of an ISO; null: there is none */
   async isoOf(id: string): Promise<string | null> {
     return (await this.find(id))?.isIso ? this.diskOf(id, true) : null
   }
 
   /** Makes the folder of a new copy, or returns what an earlier call noted about it. */
-  async begin(id: string, serverId: string, direct: DirectBoot | null): Promise<Draft> {
+  async begin(
+    id: string,
+    { direct, ...begun }: Pick<Draft, 'serverId' | 'direct' | 'baseId'>,
+  ): Promise<Draft> {
     const known = await this.draft(id)
     if (known) return known
     const out = await this.folder(id)
@@ -107,7 +125,7 @@ export class Shelf {
       initrd: basename(direct.initrd),
     }
     for (const file of direct ? [direct.kernel, direct.initrd] : []) await share(file, out)
-    const draft: Draft = { serverId, virtualSizeBytes: 0, consistency: 'crash', direct: names }
+    const draft: Draft = { ...begun, virtualSizeBytes: 0, consistency: 'crash', direct: names }
     await this.note(id, draft)
     return draft
   }
@@ -147,6 +165,23 @@ export class Shelf {
   async draft(id: string): Promise<Draft | null> {
     // Written whole by `note`.
     return (await readJson(this.work(id).facts)) as Draft | null
+  }
+
+  /**
+   * Puts a full copy beside the disk of a copy in progress. The full one must not be removed meanwhile.
+   * @returns null if there is no such full copy
+   */
+  async addBase(id: string, { baseId, virtualSizeBytes }: Draft): Promise<Manifest['base'] | null> {
+    const full = baseId === undefined ? null : await this.find(baseId)
+    const isFull = full && !full.isIso && !full.base && full.virtualSizeBytes <= virtualSizeBytes
+    if (baseId === undefined || !isFull) return null
+    await share(this.diskOf(baseId), this.work(id).out, BASE)
+    return { id: baseId, bytes: full.bytes, sha256: full.sha256 }
+  }
+
+  /** Removes the full copy beside the disk of a copy in progress, which is not a difference. */
+  async dropBase(id: string): Promise<void> {
+    await rm(join(this.work(id).out, BASE), { force: true })
   }
 
   /** Publishes a complete copy, whose disk is read-only and on disk. */
@@ -201,8 +236,10 @@ export class Shelf {
   async ready(id: string): Promise<Extract<SnapshotState, { state: 'ready' }> | null> {
     const manifest = await this.find(id)
     if (!manifest) return null
-    const { bytes, virtualSizeBytes, consistency } = manifest
-    return { state: 'ready', bytes, diskGb: Math.ceil(virtualSizeBytes / GIB), consistency }
+    const { bytes, virtualSizeBytes, consistency, base } = manifest
+    const made = { state: 'ready' as const, diskGb: Math.ceil(virtualSizeBytes / GIB), consistency }
+    if (!base) return { ...made, bytes }
+    return { ...made, bytes: bytes + base.bytes, base: { snapshotId: base.id, bytes: base.bytes } }
   }
 
   /** A snapshot as the base of a disk. */
@@ -231,8 +268,13 @@ export class Shelf {
 
   /** The bytes that a copy in progress takes outside of its machine's folder. */
   async copied(id: string): Promise<number> {
-    const { whole, file, disk } = this.work(id)
-    return (await diskBytes(whole)) + (await diskBytes(file)) + (await diskBytes(disk))
+    const { whole, difference, file, disk } = this.work(id)
+    return (
+      (await diskBytes(whole)) +
+      (await diskBytes(difference)) +
+      (await diskBytes(file)) +
+      (await diskBytes(disk))
+    )
   }
 
   /** Hides a snapshot from everything but the disks that are based on it. */
@@ -289,8 +331,8 @@ async function entries(folder: string): Promise<string[]> {
 }
 
 /** Puts a file that never changes into a folder, too. */
-async function share(file: string, folder: string): Promise<void> {
-  const place = join(folder, basename(file))
+async function share(file: string, folder: string, name = basename(file)): Promise<void> {
+  const place = join(folder, name)
   await rm(place, { force: true })
   await link(file, place).catch(() => copyFile(file, place))
 }

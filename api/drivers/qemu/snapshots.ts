@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { KeyedMutex, Semaphore } from '../../concurrency.ts'
 import { DriverError, type MachineState } from '../driver.ts'
@@ -10,6 +11,7 @@ import {
   type VerifyState,
 } from '../snapshots.ts'
 import type { BootingMachines } from './booting.ts'
+import { packDifference } from './difference.ts'
 import { machineOwner } from './host/owner.ts'
 import type { StoredImage } from './images/images.ts'
 import type { Context } from './launch.ts'
@@ -18,7 +20,7 @@ import { pack, type Source, sha256Of } from './pack.ts'
 import { ReceivedFiles } from './received-files.ts'
 import { Room } from './room.ts'
 import { ShelfFiles } from './snapshot-files.ts'
-import { type Draft, diskBytes, Shelf } from './snapshot-shelf.ts'
+import { type Draft, diskBytes, type Manifest, Shelf } from './snapshot-shelf.ts'
 import { Trials } from './trials.ts'
 
 type Stage = 'copying' | 'packing'
@@ -107,7 +109,7 @@ export class Snapshots {
   }
 
   /** See Driver.snapshot. */
-  async state(serverId: string, id: string): Promise<SnapshotState> {
+  async state(serverId: string, id: string, baseId?: string): Promise<SnapshotState> {
     const job = this.#jobs.get(id)
     if (job) return { state: 'copying', progress: await this.#progress(id, job) }
     const ready = await this.#shelf.ready(id)
@@ -121,7 +123,8 @@ export class Snapshots {
     if (!known && (await this.#options.inspect(serverId)).power === 'absent')
       throw new DriverError('not_found', 'The machine does not exist')
     const record = known ? null : await this.#options.machine(serverId).readRecord()
-    const draft = known ?? (await this.#shelf.begin(id, serverId, record?.direct ?? null))
+    const begun = { serverId, direct: record?.direct ?? null, ...(baseId !== undefined && { baseId }) }
+    const draft = known ?? (await this.#shelf.begin(id, begun))
     if (!this.#isClosed && !this.#jobs.has(id)) this.#begin(id, draft)
     return { state: 'copying', progress: 0 }
   }
@@ -183,10 +186,12 @@ export class Snapshots {
     if (!manifest) return { state: 'damaged', message: 'The snapshot is missing' }
     await this.#turn(signal)
     try {
-      const file = this.#shelf.diskOf(id, manifest.isIso)
-      const sha256 = await sha256Of(file, signal)
-      if (sha256 === manifest.sha256) return { state: 'intact' }
-      return { state: 'damaged', message: `The hash of ${file} is ${sha256}, not ${manifest.sha256}` }
+      for (const [file, expected] of this.#shelf.hashes(id, manifest)) {
+        const sha256 = await sha256Of(file, signal)
+        if (sha256 !== expected)
+          return { state: 'damaged', message: `The hash of ${file} is ${sha256}, not ${expected}` }
+      }
+      return { state: 'intact' }
     } finally {
       this.#turns.release()
     }
@@ -337,8 +342,36 @@ export class Snapshots {
   ): Promise<void> {
     const { virtualSizeBytes } = draft
     Object.assign(job, { stage: 'packing', progress: 0, bytes: await diskBytes(source.file) })
-    const packed = await pack({ ...source, virtualSizeBytes }, this.#shelf.work(id).disk, signal)
+    const whole = { ...source, virtualSizeBytes }
+    const packed =
+      (await this.#packDifference(id, draft, whole, signal)) ??
+      (await pack(whole, this.#shelf.work(id).disk, signal))
     await this.#shelf.publish(id, { ...draft, ...packed })
+  }
+
+  /** @returns null if a full copy has to be made */
+  async #packDifference(
+    id: string,
+    draft: Draft,
+    source: Source,
+    signal: AbortSignal,
+  ): Promise<Pick<Manifest, 'bytes' | 'sha256' | 'base'> | null> {
+    const { baseId = id } = draft
+    const base = await this.#uses.run(baseId, () => this.#shelf.addBase(id, draft))
+    if (!base) return null
+    const { difference, disk } = this.#shelf.work(id)
+    const { log, layout } = this.#options.context
+    const places = { folder: layout.dataDir, draft: difference, target: disk }
+    const packed = await packDifference(source, base.bytes, places, signal).catch((error: unknown) => {
+      if (signal.aborted || (error instanceof DriverError && error.code === 'disk_full')) throw error
+      // The full copy may be damaged, which must not prevent the next one.
+      log.error({ snapshot_id: id, err: error }, 'A difference was not made; a full copy replaces it')
+      return null
+    })
+    if (packed) return { ...packed, base }
+    await rm(difference, { force: true })
+    await this.#shelf.dropBase(id)
+    return null
   }
 
   async #progress(id: string, job: Job): Promise<number> {

@@ -72,7 +72,13 @@ export interface Machine {
   /** The data that its guest has written to its disk, in tests. */
   data?: string
   /** Set for a snapshot, which is kept as a machine that never runs. */
-  copy?: { readyAt: number; consistency: 'filesystem' | 'crash'; isoBytes?: number }
+  copy?: {
+    readyAt: number
+    consistency: 'filesystem' | 'crash'
+    isoBytes?: number
+    /** The full copy that a difference needs, and its file. */
+    base?: { snapshotId: string; bytes: number; file: string }
+  }
   /** The ISO in its drive. */
   iso?: string
   /** True for a snapshot that rotted on its disk. */

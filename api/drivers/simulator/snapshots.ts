@@ -7,6 +7,7 @@ import {
   type ImportState,
   isSnapshot,
   type SnapshotDriver,
+  type SnapshotFile,
   type SnapshotFiles,
   type SnapshotSpec,
   type SnapshotState,
@@ -18,9 +19,12 @@ import type { Machines } from './machines.ts'
 import { SimulatedVolumes } from './volumes.ts'
 
 const FILE = 'machine.json'
+const BASE = 'base.json'
+/** The part of a difference's size that its full copy takes. */
+const FULL_SHARE = 0.75
 
-function sha256Of(bytes: Buffer): string {
-  return createHash('sha256').update(bytes).digest('hex')
+function sealOf(bytes: Buffer) {
+  return { bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') }
 }
 
 /** Headers are read from the beginning of a file, wherever it ends. */
@@ -66,48 +70,73 @@ function noFile(): DriverError {
 export abstract class SimulatedSnapshots extends SimulatedVolumes implements SnapshotDriver<TrialMachine> {
   protected abstract readonly machines: Machines
   protected abstract readonly options: { clock: Clock; copyMs: number; bootMs: number }
-  readonly #written = new Map<string, Buffer>()
+  readonly #written = new Map<string, Map<string, Buffer>>()
   /** The snapshot that is being tried, and since when. */
   #trial: { snapshotId: string; since: number } | null = null
 
   readonly snapshotFiles: SnapshotFiles = {
     list: async (snapshotId) => {
-      const bytes = await this.#fileOf(snapshotId)
-      return bytes && [{ name: FILE, bytes: bytes.length, sha256: sha256Of(bytes) }]
+      const files = await this.#filesOf(snapshotId)
+      return (
+        files && [...files].map(([name, { of, bytes }]) => ({ name, ...sealOf(bytes), ...(of && { of }) }))
+      )
     },
-    read: async (snapshotId, { at, length }) => {
-      const bytes = await this.#fileOf(snapshotId)
+    read: async (snapshotId, { name, at, length }) => {
+      const { bytes } = (await this.#filesOf(snapshotId))?.get(name) ?? {}
       if (!bytes) throw new DriverError('not_found', 'The snapshot does not exist.')
       return bytes.subarray(at, at + length)
     },
-    write: async (snapshotId, { at, bytes }) => {
+    write: async (snapshotId, { name, at, bytes }) => {
       this.failIfTold('writeSnapshot')
-      const before = this.#written.get(snapshotId) ?? Buffer.alloc(0)
-      this.#written.set(snapshotId, Buffer.concat([before.subarray(0, at), bytes]))
+      const written = this.#written.get(snapshotId) ?? new Map<string, Buffer>()
+      this.#written.set(snapshotId, written)
+      const before = written.get(name) ?? Buffer.alloc(0)
+      written.set(name, Buffer.concat([before.subarray(0, at), bytes]))
     },
-    accept: async (snapshotId, [file]) => {
-      const bytes = this.#written.get(snapshotId) ?? Buffer.alloc(0)
+    accept: async (snapshotId, files) => {
+      const written = this.#written.get(snapshotId) ?? new Map<string, Buffer>()
       this.#written.delete(snapshotId)
-      if (await this.#fileOf(snapshotId)) return null
-      if (file?.sha256 !== sha256Of(bytes)) return 'The snapshot is damaged.'
-      const machine: Machine = JSON.parse(bytes.toString())
+      if (await this.#filesOf(snapshotId)) return null
+      const bytesOfFile = (name: string) => written.get(name) ?? Buffer.alloc(0)
+      const isWhole = files.every(({ name, sha256 }) => sealOf(bytesOfFile(name)).sha256 === sha256)
+      if (!isWhole) return 'The snapshot is damaged.'
+      const machine: Machine = JSON.parse(bytesOfFile(FILE).toString())
+      if (machine.copy?.base) machine.copy.base.file = bytesOfFile(BASE).toString()
       await this.machines.change(copyId(snapshotId), () => machine)
       return null
     },
   }
 
-  async #fileOf(snapshotId: string): Promise<Buffer | null> {
+  async #filesOf(
+    snapshotId: string,
+  ): Promise<Map<string, { bytes: Buffer; of?: NonNullable<SnapshotFile['of']> }> | null> {
     const id = copyId(snapshotId)
     await this.machines.refresh([id])
     const machine = this.machines.find(id)
-    return machine && this.isReady(machine) ? Buffer.from(JSON.stringify(machine)) : null
+    if (!machine || !this.isReady(machine)) return null
+    const { base, ...copy } = machine.copy ?? {}
+    if (!base) return new Map([[FILE, { bytes: Buffer.from(JSON.stringify(machine)) }]])
+    const own = { ...machine, copy: { ...copy, base: { ...base, file: '' } } }
+    return new Map([
+      [BASE, { bytes: Buffer.from(base.file), of: { snapshotId: base.snapshotId, name: FILE } }],
+      [FILE, { bytes: Buffer.from(JSON.stringify(own)) }],
+    ])
   }
 
-  async snapshot(serverId: string, snapshotId: string): Promise<SnapshotState> {
+  async snapshot(serverId: string, snapshotId: string, baseId?: string): Promise<SnapshotState> {
     this.failIfTold('snapshot')
     const { copyMs } = this.options
     await this.machines.refresh([serverId])
-    return this.#copy(snapshotId, (now) => copied(this.machines.get(serverId), now, copyMs))
+    const full = baseId === undefined ? null : await this.#filesOf(baseId)
+    return this.#copy(snapshotId, (now) => {
+      const { copy, ...made } = copied(this.machines.get(serverId), now, copyMs)
+      if (!copy || baseId === undefined || full?.size !== 1) return { ...made, ...(copy && { copy }) }
+      const file = full.get(FILE)?.bytes.toString() ?? ''
+      return {
+        ...made,
+        copy: { ...copy, base: { snapshotId: baseId, bytes: bytesOf(made) * FULL_SHARE, file } },
+      }
+    })
   }
 
   async receive(imageId: string, at: number, content: AsyncIterable<Buffer>): Promise<void> {
@@ -131,7 +160,7 @@ export abstract class SimulatedSnapshots extends SimulatedVolumes implements Sna
     return this.#copy(imageId, (now) => {
       const { copy, ...machine } = this.machines.get(id)
       const readyAt = now + this.options.copyMs
-      return { ...machine, copy: { consistency: copy?.consistency ?? 'crash', readyAt } }
+      return { ...machine, copy: { consistency: 'crash' as const, ...copy, readyAt } }
     })
   }
 
@@ -164,7 +193,11 @@ export abstract class SimulatedSnapshots extends SimulatedVolumes implements Sna
     const leftMs = (made.copy?.readyAt ?? 0) - clock.now()
     if (leftMs > 0) return { state: 'copying', progress: 1 - leftMs / copyMs }
     const consistency = made.copy?.consistency ?? 'crash'
-    return { state: 'ready', bytes: bytesOf(made), diskGb: made.diskGb, consistency }
+    const ready = { state: 'ready' as const, bytes: bytesOf(made), diskGb: made.diskGb, consistency }
+    const { snapshotId: fullId, bytes } = made.copy?.base ?? {}
+    return fullId === undefined || bytes === undefined
+      ? ready
+      : { ...ready, base: { snapshotId: fullId, bytes } }
   }
 
   async removeSnapshot(snapshotId: string): Promise<void> {

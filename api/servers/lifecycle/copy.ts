@@ -19,14 +19,14 @@ const FAILURES: Record<Extract<SnapshotState, { state: 'failed' }>['code'], stri
 /** Copies the disk of a server; its machine may turn off meanwhile. */
 export function copyStep({ drivers, log }: ProcedureOptions): Step<SnapshotData, ServerTable> {
   return async ({ operation_id, data }, _signal, { server_id, pool }) => {
-    const state = await drivers.at(pool).snapshot(server_id, data.snapshot_id)
+    const state = await drivers.at(pool).snapshot(server_id, data.snapshot_id, data.base_id)
     if (state.state === 'copying') return again(ASK_MS, Math.min(99, Math.floor(state.progress * 100)))
     if (state.state === 'failed') {
       log.error({ operation_id, server_id, reason: state.message }, 'a snapshot could not be made')
       return fail(state.code, FAILURES[state.code])
     }
-    const { bytes, diskGb, consistency } = state
-    return done({ made: { bytes, diskGb, consistency } })
+    const { bytes, diskGb, consistency, base } = state
+    return done({ made: { bytes, diskGb, consistency, ...(base && { base }) } })
   }
 }
 

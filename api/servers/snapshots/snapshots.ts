@@ -4,6 +4,7 @@ import type { Actor } from '../../http/contract/auth.ts'
 import { isoTime } from '../../http/contract/fields.ts'
 import { bodyIssue, found, invalid } from '../../http/contract/problem.ts'
 import type { Remember } from '../../http/contract/route.ts'
+import { fullBackup } from '../../snapshots/backups.ts'
 import { holdSnapshot, insertSnapshot, requireSnapshot } from '../../snapshots/snapshots.ts'
 import type { SnapshotTable } from '../../snapshots/tables.ts'
 import { begin, beginCopy, type Started } from '../begin.ts'
@@ -54,7 +55,8 @@ export async function copyDisk(
   labels?: Readonly<Record<string, string>>,
 ): Promise<SnapshotTable> {
   const { account_id, server_id } = server
-  const begun = await beginCopy(tx, server, type, now)
+  const base = type === 'backup' ? await fullBackup(tx, server_id) : null
+  const begun = await beginCopy(tx, server, type, base, now)
   const copied = {
     ...systemOf(server),
     ...begun,

@@ -320,3 +320,39 @@ test('a damaged copy can not be restored and costs nothing, its customer is told
   await t.app.reconciler.sweep()
   expect((await t.driver.listSnapshots()).size).toBe(3)
 })
+
+test('the first backup is full, six differences follow, then there is another full one; each costs what both take', async () => {
+  const t = await priced()
+  const id = await make(t, { backups_enabled: true, backup_window: 3 })
+  const rows = () =>
+    t.db
+      .selectFrom('snapshots')
+      .select(['snapshot_id', 'base_id', 'bytes', 'base_bytes'])
+      .where('deleted_at', 'is', null)
+      .where('status', '=', 'available')
+      .orderBy('snapshot_id')
+      .execute()
+  for (let day = 0; day < 7; day++) await night(t, 3)
+  const [full, ...differences] = await rows()
+  expect(full).toMatchObject({ base_id: null, base_bytes: 0 })
+  expect(differences).toHaveLength(6)
+  for (const row of differences) {
+    expect(row.base_id).toBe(full?.snapshot_id)
+    expect(Number(row.base_bytes)).toBe(Number(full?.bytes) * 0.75)
+  }
+  await night(t, 3)
+  const next = (await rows()).at(-1)
+  expect(next).toMatchObject({ base_id: null, base_bytes: 0 })
+  // The full one has gone by now, and its differences are as good as before.
+  expect((await rows()).map(({ snapshot_id }) => snapshot_id)).not.toContain(full?.snapshot_id)
+  t.clock.advance(8 * HOUR)
+  await t.app.backups.verify()
+  const [newest] = await backups(t, id)
+  await t.call('DELETE', `/backups/${newest?.backup_id}`)
+  await night(t, 3)
+  expect((await rows()).at(-1)?.base_id).toBeNull()
+  const [difference] = await rows()
+  const { body } = await t.call('POST', `/servers/${id}/restore`, { backup_id: difference?.snapshot_id })
+  await t.finish()
+  expect((await t.call('GET', `/operations/${body.operation_id}`)).body.status).toBe('succeeded')
+})

@@ -28,8 +28,10 @@ async function withBucket(): Promise<Site> {
   onTestFinished(() => bucket.close())
   const vault = new Vault(new BucketPlace(bucket.place(), systemClock), sealer, { partBytes: 300 })
   const t = await testApp({ vault })
-  const { value } = await makeOperatorToken(t, ['operator:read'])
-  const state = async () => (await t.callAs(value)('GET', '/operator/offsite')).body
+  const state = async () => {
+    const { value } = await makeOperatorToken(t, ['operator:read'])
+    return (await t.callAs(value)('GET', '/operator/offsite')).body
+  }
   return { t, bucket, state }
 }
 
@@ -188,4 +190,89 @@ test('a snapshot that is deleted while it is copied leaves nothing off site', as
   await t.app.offsite.look()
   await t.app.offsite.look()
   expect(bucket.objects.size).toBe(0)
+})
+
+/** Makes a server and so many backups of it, one a day. @returns them, oldest first */
+async function backedUp(t: TestApp, days: number): Promise<{ id: string; backups: string[] }> {
+  const id = await make(t, { backups_enabled: true, backup_window: 3 })
+  for (let day = 0; day < days; day++) {
+    t.clock.advance(24 * 60 * MINUTE)
+    await t.app.backups.look()
+    await finish(t)
+  }
+  const { items } = (await t.call('GET', `/servers/${id}/backups`)).body
+  return { id, backups: items.map((item: { backup_id: string }) => item.backup_id).reverse() }
+}
+
+async function restoreBackup(t: TestApp, id: string, backup_id: string) {
+  const { body } = await t.call('POST', `/servers/${id}/restore`, { backup_id })
+  await finish(t)
+  return (await t.call('GET', `/operations/${body.operation_id}`)).body
+}
+
+test('the parts of a full backup lie off site once, and stay as long as a difference needs them', async () => {
+  const { t, bucket, state } = await withBucket()
+  const { id, backups } = await backedUp(t, 3)
+  const [full = '', early = '', late = ''] = backups
+  await t.app.offsite.look()
+  expect(keysOf(bucket, full).some((key) => key.includes('machine.json'))).toBe(true)
+  for (const difference of [early, late])
+    expect(keysOf(bucket, difference).some((key) => key.includes('base.json'))).toBe(false)
+  expect(await state()).toMatchObject({ stored: { total: 3 } })
+
+  const kept = keysOf(bucket, full)
+  await t.call('DELETE', `/backups/${full}`)
+  await t.call('DELETE', `/backups/${early}`)
+  await finish(t)
+  await t.app.offsite.look()
+  expect(keysOf(bucket, full)).toEqual(kept)
+  expect(keysOf(bucket, early)).toEqual([])
+  const files = await t.driver.snapshotFiles.list(late)
+  await t.driver.removeSnapshot(late)
+  expect(await restoreBackup(t, id, late)).toMatchObject({ status: 'succeeded' })
+  expect(await t.driver.snapshotFiles.list(late)).toEqual(files)
+
+  await t.call('DELETE', `/backups/${late}`)
+  await t.app.offsite.look()
+  expect(bucket.objects.size).toBe(0)
+  expect(await state()).toMatchObject({ stored: { total: 0, bytes: 0 }, removing: { total: 0 } })
+})
+
+test('a difference whose full backup is not off site, or damaged there, brings it along', async () => {
+  const { t, bucket } = await withBucket()
+  const { id, backups } = await backedUp(t, 3)
+  const [full = '', early = '', late = ''] = backups
+  await t.call('DELETE', `/backups/${full}`)
+  await t.app.offsite.look()
+  expect(keysOf(bucket, full)).toEqual([])
+  for (const difference of [early, late])
+    expect(keysOf(bucket, difference).some((key) => key.includes('base.json'))).toBe(true)
+  await t.driver.removeSnapshot(late)
+  expect(await restoreBackup(t, id, late)).toMatchObject({ status: 'succeeded' })
+})
+
+test('a full backup that is damaged off site is sent again with the difference that showed it', async () => {
+  const { t, bucket } = await withBucket()
+  const { id, backups } = await backedUp(t, 2)
+  const [full = '', difference = ''] = backups
+  await t.app.offsite.look()
+  const [part = ''] = keysOf(bucket, full).filter((key) => key.includes('machine.json'))
+  const whole = bucket.objects.get(part)
+  bucket.objects.set(part, Buffer.from('rotten'))
+  const files = await t.driver.snapshotFiles.list(difference)
+  const read = async (name: string, bytes: number) =>
+    t.driver.snapshotFiles.read(difference, { name, at: 0, length: bytes })
+  const held = await Promise.all(
+    (files ?? []).map(async ({ name, bytes }) => [name, await read(name, bytes)] as const),
+  )
+  await t.driver.removeSnapshot(difference)
+  expect(await restoreBackup(t, id, difference)).toMatchObject({ status: 'failed' })
+  // Its host has it again, as when a disk was away for a while.
+  for (const [name, bytes] of held) await t.driver.snapshotFiles.write(difference, { name, at: 0, bytes })
+  expect(await t.driver.snapshotFiles.accept(difference, files ?? [])).toBeNull()
+  t.clock.advance(10 * MINUTE)
+  await t.app.offsite.look()
+  expect(bucket.objects.get(part)?.length).toBe(whole?.length)
+  await t.driver.removeSnapshot(difference)
+  expect(await restoreBackup(t, id, difference)).toMatchObject({ status: 'succeeded' })
 })
