@@ -74,7 +74,7 @@ import * as autoTopUp from './migrations/0063-auto-top-up.ts'
 import * as sampleDays from './migrations/0064-sample-days.ts'
 import * as operationsWaiting from './migrations/0065-operations-waiting.ts'
 import * as announcements from './migrations/0066-announcements.ts'
-import * as differences from './migrations/0065-differences.ts'
+import * as differences from './migrations/0067-differences.ts'
 import { PostgresConnection, Unchanged, Unreachable } from './postgres-connection.ts'
 import type { Schema } from './schema.ts'
 
@@ -153,7 +153,7 @@ export const migrations: Record<string, Migration> = {
   '0064-sample-days': sampleDays,
   '0065-operations-waiting': operationsWaiting,
   '0066-announcements': announcements,
-  '0065-differences': differences,
+  '0067-differences': differences,
 }
 
 /**
