@@ -4,6 +4,7 @@ import { benchCli } from './cli.ts'
 import { benchCluster } from './cluster.ts'
 import { benchConsole } from './console.ts'
 import { benchCreates } from './creates.ts'
+import { benchDisk } from './disk.ts'
 import { benchGuests } from './guests.ts'
 import { benchMetrics } from './metrics.ts'
 import { benchMonth } from './month.ts'
@@ -20,6 +21,7 @@ const benches: Record<string, (rounds: number) => Promise<void>> = {
   cluster: benchCluster,
   console: benchConsole,
   creates: benchCreates,
+  disk: benchDisk,
   floods: benchFloods,
   guests: benchGuests,
   metrics: benchMetrics,
