@@ -41,7 +41,7 @@ export function labelsAfter(
 
 /** Adds --label to a list. @param many the listed things, such as volumes */
 export function withLabelFilter(command: Command, many: string): Command {
-  const example = 'such as env=prod,tier!=web,has,!lacks'
+  const example = 'such as env=prod,tier!=web,has,!lacks or env in (prod,test)'
   return command.option('--label <selector>', `only ${many} with these labels, ${example}`)
 }
 

@@ -3,30 +3,35 @@ import type { Schema } from './schema.ts'
 
 /** The name of a label, as part of a pattern. */
 export const LABEL_NAME = '[A-Za-z0-9]([A-Za-z0-9._/-]{0,61}[A-Za-z0-9])?'
-/** One term of a selector: a label must exist or not, or have a value or not. */
-const LABEL_TERM = `(!?${LABEL_NAME}|${LABEL_NAME}!?=[^,]*)`
+/** One term of a selector: a label must exist or not, or have a value or one of several, or not. */
+const LABEL_TERM = `(!?${LABEL_NAME}|${LABEL_NAME}!?=[^,]*|${LABEL_NAME} +(not)?in *\\([^()]*\\))`
 /** All terms of a selector have to hold. */
 export const LABEL_SELECTOR = `^${LABEL_TERM}(,${LABEL_TERM}){0,31}$`
+export const MOST_SELECTOR = 192
 
 interface Term {
   name: string
   /** null: any. */
-  value: string | null
+  values: readonly string[] | null
   isNegated: boolean
 }
 
+const TERMS = /(!?)([^!=, ]+)(?: +(not)?in *\(([^()]*)\)|(!=|==?)([^,]*))?(?:,|$)/g
+
 function termsOf(selector: string): Term[] {
-  return selector.split(',').map((term) => {
-    const [, negation, name = '', operator = '', value = ''] = /^(!?)([^!=]*)(!=|==?)?(.*)$/s.exec(term) ?? []
-    return { name, value: operator ? value : null, isNegated: negation === '!' || operator === '!=' }
-  })
+  return [...selector.matchAll(TERMS)].map(([, negation, name = '', not, set, operator, value = '']) => ({
+    name,
+    values: set === undefined ? (operator ? [value] : null) : set.split(',').map((one) => one.trim()),
+    isNegated: negation === '!' || operator === '!=' || not !== undefined,
+  }))
 }
 
 /** True if labels, as JSON text, match a selector. */
 export function isSelected(labels: string, selector: string): boolean {
   const own: Record<string, string> = JSON.parse(labels)
-  return termsOf(selector).every(({ name, value, isNegated }) => {
-    const has = Object.hasOwn(own, name) && (value === null || own[name] === value)
+  return termsOf(selector).every(({ name, values, isNegated }) => {
+    const value = Object.hasOwn(own, name) ? own[name] : undefined
+    const has = value !== undefined && (values === null || values.includes(value))
     return has !== isNegated
   })
 }
@@ -36,10 +41,11 @@ export function isSelected(labels: string, selector: string): boolean {
  * can only be a label, as quotes inside are escaped.
  */
 export function selecting(selector: string) {
-  return termsOf(selector).map(({ name, value, isNegated }) => {
-    const fragment = `${JSON.stringify(name)}:${value === null ? '' : JSON.stringify(value)}`
+  return termsOf(selector).map(({ name, values, isNegated }) => {
+    const ends = values === null ? [''] : values.map((value) => JSON.stringify(value))
+    const fragments = ends.map((end) => `${JSON.stringify(name)}:${end}`)
     // LIKE would ignore case on one of the two databases; replace is exact on both.
-    const rest = sql`replace(labels, ${fragment}, '')`
+    const rest = fragments.reduce((text, fragment) => sql`replace(${text}, ${fragment}, '')`, sql`labels`)
     return isNegated ? sql<boolean>`${rest} = labels` : sql<boolean>`${rest} <> labels`
   })
 }

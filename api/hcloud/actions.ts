@@ -32,7 +32,7 @@ const subjects: Readonly<Record<string, Kind>> = {
   network: 'network',
   volume: 'volume',
   image: 'own_image',
-  iso: 'own_image',
+  iso: 'iso',
 }
 
 /** The type of a resource in an action, where it differs from the kind. */

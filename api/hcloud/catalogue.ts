@@ -1,6 +1,5 @@
 import { missing } from './errors.ts'
 import { answer, type Exchange, type HcloudRoute } from './exchange.ts'
-import { listed } from './lists.ts'
 import { limitsOf, type Offers, offersOf, price } from './offers.ts'
 import { reading } from './resources.ts'
 
@@ -62,14 +61,6 @@ export const catalogueRoutes: HcloudRoute[] = [
       const preset = offers.presets.find(({ preset_id }) => preset_id === id)
       if (!preset) throw missing('server_type', id)
       return offers.serverType(preset)
-    },
-  }),
-  answer({ method: 'GET', path: '/isos', run: (x) => listed(x, 'isos', []) }),
-  answer({
-    method: 'GET',
-    path: '/isos/:id',
-    run: (x) => {
-      throw missing('iso', x.param('id'))
     },
   }),
   answer({ method: 'GET', path: '/pricing', run: pricing }),

@@ -78,9 +78,14 @@ export class Exchange {
 
   /** Calls a route of /v1 that begins an operation. @returns the id of the operation */
   async begin(id: string, inquiry: Inquiry): Promise<string> {
-    const { operationId } = await this.#interior.call(this.#request, id, inquiry)
+    const operationId = await this.perhapsBegin(id, inquiry)
     if (operationId === null) throw new Error(`${id} began no operation`)
     return operationId
+  }
+
+  /** The same for a route that begins none if there is nothing to do. */
+  async perhapsBegin(id: string, inquiry: Inquiry): Promise<string | null> {
+    return (await this.#interior.call(this.#request, id, inquiry)).operationId
   }
 
   /** Reads an operation of the account, from memory if it has ended. */

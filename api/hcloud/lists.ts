@@ -1,11 +1,12 @@
-import { isSelected, LABEL_SELECTOR } from '../database/labels.ts'
-import { unsupported, wrong } from './errors.ts'
+import { isSelected, LABEL_SELECTOR, MOST_SELECTOR } from '../database/labels.ts'
+import { wrong } from './errors.ts'
 import type { Exchange } from './exchange.ts'
 import type { Shown } from './numbers.ts'
 
 const MOST_PER_PAGE = 50
 const PER_PAGE = 25
 const SELECTOR = new RegExp(LABEL_SELECTOR)
+const SELECTOR_FORM = `label_selector must have up to ${MOST_SELECTOR} characters, and terms name, !name, name=value, name!=value, name in (a,b) and name notin (a,b), joined by commas.`
 
 /** The fields that lists are filtered and sorted by. */
 export interface Listed {
@@ -53,12 +54,13 @@ export function sortOf({ query }: Exchange): { field: 'id' | 'name' | 'created';
   return { field, isDescending: direction === 'desc' }
 }
 
-/** The selector of labels, if there is one. @throws ApiError unsupported_error for sets of values */
+/** The selector of labels, if there is one. @throws ApiError invalid_input */
 export function selectorOf({ query }: Exchange): string | null {
-  const selector = (query.get('label_selector') ?? '').replaceAll(/\s/g, '')
+  const given = (query.get('label_selector') ?? '').trim()
+  const selector = given.replaceAll(/\s*(!=|==?|[!,])\s*/g, '$1')
   if (selector === '') return null
-  if (!SELECTOR.test(selector))
-    throw unsupported('label_selector takes name, !name, name=value and name!=value, joined by commas.')
+  if (selector.length > MOST_SELECTOR || !SELECTOR.test(selector))
+    throw wrong('label_selector', SELECTOR_FORM)
   return selector
 }
 

@@ -17,6 +17,7 @@ import { Exchange, type HcloudParts, type HcloudRoute } from './exchange.ts'
 import { firewallRoutes } from './firewalls.ts'
 import { imageRoutes } from './images.ts'
 import { Interior } from './interior.ts'
+import { isoRoutes } from './isos.ts'
 import { metricRoutes } from './metrics.ts'
 import { networkRoutes } from './networks.ts'
 import { Numbers } from './numbers.ts'
@@ -30,6 +31,7 @@ export const routes: readonly HcloudRoute[] = [
   ...actionRoutes,
   ...catalogueRoutes,
   ...imageRoutes,
+  ...isoRoutes,
   ...serverRoutes,
   ...serverActionRoutes,
   ...metricRoutes,

@@ -139,8 +139,6 @@ const settings = [
 
 /** The actions that Berth has not, with the reason. */
 const refused = {
-  attach_iso: 'Servers have no ISO images.',
-  detach_iso: 'Servers have no ISO images.',
   change_alias_ips: 'A server has one address in a network.',
   add_to_placement_group: 'Placement groups are not offered here.',
   remove_from_placement_group: 'Placement groups are not offered here.',

@@ -4,11 +4,13 @@ import { isSelected } from '../database/labels.ts'
 import type { Firewall } from '../firewalls/schema.ts'
 import type { ServerDetails } from '../servers/details-schema.ts'
 import type { Server } from '../servers/schema.ts'
+import type { Iso } from '../snapshots/iso-schema.ts'
 import type { Volume } from '../volumes/schema.ts'
 import { actionOf, actionsOn } from './actions.ts'
 import { taken, unsupported } from './errors.ts'
 import { answer, type Exchange, type HcloudRoute } from './exchange.ts'
 import { sourceOf } from './images.ts'
+import { isoView } from './isos.ts'
 import { type Listed, listed, metaOf, pageOf, selectorOf, sortOf } from './lists.ts'
 import { CATEGORY, type Offers, offersOf } from './offers.ts'
 import { Labels } from './resources.ts'
@@ -39,19 +41,22 @@ interface Around {
   addresses: readonly Address[]
   firewalls: readonly Firewall[]
   volumes: readonly Volume[]
+  isos: readonly Iso[]
 }
 
 /** Reads the objects around some servers. @param serverId the only server, if there is one */
 async function around(x: Exchange, servers: readonly Server[], serverId?: string): Promise<Around> {
   const query = serverId === undefined ? {} : { server_id: serverId }
   const hasAddresses = servers.some(({ ipv4, ipv6 }) => ipv4 !== null || ipv6 !== null)
-  const [offers, addresses, firewalls, volumes] = await Promise.all([
+  const hasIso = servers.some(({ iso_id }) => iso_id !== null)
+  const [offers, addresses, firewalls, volumes, isos] = await Promise.all([
     offersOf(x),
     hasAddresses ? x.all<Address>('listAddresses', query) : [],
     x.all<Firewall>('listFirewalls', query),
     x.all<Volume>('listVolumes', query),
+    hasIso ? x.all<Iso>('listIsos') : [],
   ])
-  return { offers, addresses, firewalls, volumes }
+  return { offers, addresses, firewalls, volumes, isos }
 }
 
 function publicNet(x: Exchange, { server_id, ipv4, ipv6, labels }: Server, { addresses, firewalls }: Around) {
@@ -103,6 +108,7 @@ function backupWindow({ backups_enabled, backup_window: hour }: Server): string 
 /** The fields of a server that are its own. */
 function ownFields(x: Exchange, server: Server, near: Around) {
   const { server_id, name, delete_protection } = server
+  const iso = near.isos.find((one) => one.iso_id === server.iso_id)
   const held = near.volumes.filter((volume) => volume.server_id === server_id)
   return {
     id: x.ref('server', server_id),
@@ -118,6 +124,7 @@ function ownFields(x: Exchange, server: Server, near: Around) {
     backup_window: backupWindow(server),
     protection: { delete: delete_protection, rebuild: delete_protection },
     labels: server.labels,
+    iso: iso ? isoView(x, iso) : null,
     volumes: held.map(({ volume_id }) => x.ref('volume', volume_id)),
   }
 }
@@ -131,7 +138,7 @@ function commonFields(offers: Offers, server: Server) {
     datacenter: offers.datacenter(server.zone_slug),
     image: imageOf(offers, server),
     primary_disk_size: server.disk_gb,
-    ...{ iso: null, outgoing_traffic: 0, ingoing_traffic: 0, included_traffic: 0 },
+    ...{ outgoing_traffic: 0, ingoing_traffic: 0, included_traffic: 0 },
     ...{ load_balancers: [], placement_group: null },
   }
 }

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { test as always, expect, onTestFinished } from 'vitest'
+import { uploaded } from '../api/harness/isos.ts'
 import { ed25519 } from '../api/harness/keys.ts'
 import { catalogWith } from '../harness/addresses.ts'
 import { meanwhile } from '../sdk/harness/client.ts'
@@ -22,6 +23,7 @@ datacenter describe local-1-dc1
 server-type list
 server-type describe nano
 iso list
+iso describe installer
 ssh-key create --name laptop --public-key-from-file KEY
 ssh-key list
 ssh-key describe laptop
@@ -45,6 +47,8 @@ firewall list
 image list
 server create --name web --type nano --image micro --ssh-key desktop --network middle --label env=prod
 server list -l env=prod
+server list -l env~in~(prod,test),!tier
+! server list -l env~in~prod -> label_selector
 server describe web
 server ip web
 ! server create --name web --type nano --image micro -> uniqueness_error
@@ -67,6 +71,9 @@ server detach-from-network web --network middle
 server attach-to-network web --network middle --ip 10.1.0.9
 ! server change-alias-ips web --network middle --alias-ips 10.1.0.10 -> unsupported_error
 ! server attach-iso web debian -> ISO not found
+server attach-iso web installer
+server describe web
+server detach-iso web
 ! server request-console web -> unsupported_error
 server set-rdns web --hostname web.example.com
 server reboot web
@@ -109,9 +116,10 @@ ssh-key delete desktop
 
 const rules = [{ direction: 'in', protocol: 'tcp', port: '80', source_ips: ['0.0.0.0/0'] }]
 
-test('85 commands of hcloud work, or say what is not offered', async () => {
+test('96 commands of hcloud work, or say what is not offered', async () => {
   const catalog = catalogWith('public_ipv4: [203.0.113.0/28]')
   const t = await loggedIn({ hasHcloud: true, catalog })
+  await uploaded(t)
   const home = mkdtempSync(path.join(tmpdir(), 'berth-hcloud-'))
   onTestFinished(() => rmSync(home, { recursive: true }))
   const files = { KEY: ed25519(), RULES: JSON.stringify(rules) }
@@ -125,7 +133,7 @@ test('85 commands of hcloud work, or say what is not offered', async () => {
   const results: string[] = []
   for (const line of script.trim().split('\n')) {
     const [, mark, command = '', code] = /^(! )?(.*?)(?: -> (.*))?$/.exec(line) ?? []
-    const args = ['--poll-interval', '20ms', ...command.split(' ')]
+    const args = ['--poll-interval', '20ms', ...command.split(' ').map(spaced)]
     const run = new Promise<{ isRefused: boolean; shown: string }>((resolve) => {
       execFile('hcloud', args, { env, cwd: home }, (error, out, errors) =>
         resolve({ isRefused: error !== null, shown: out + errors }),
@@ -137,4 +145,6 @@ test('85 commands of hcloud work, or say what is not offered', async () => {
   expect(results).toEqual([])
 })
 
+/** Arguments have their spaces written as tildes. */
+const spaced = (word: string) => word.replaceAll('~', ' ')
 const pair = ([, name = '', value = '']: RegExpExecArray): [string, string] => [name, value]

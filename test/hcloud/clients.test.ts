@@ -6,7 +6,7 @@ import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { ed25519 } from '../api/harness/keys.ts'
 import { end, launch, type Process } from '../qemu/harness/service.ts'
-import { catalogOf, run, toolsEnv } from './harness.ts'
+import { catalogOf, run, toolsEnv, uploadIso } from './harness.ts'
 
 const here = (name: string) => path.join(import.meta.dirname, name)
 
@@ -23,6 +23,7 @@ async function serve(): Promise<{ home: string; env: NodeJS.ProcessEnv; restart:
   })
   const token = readFileSync(path.join(home, 'demo-token'), 'utf8').trim()
   const env = await toolsEnv({ url: service.address, token, home })
+  await uploadIso(service.address, token)
   const restart = async () => {
     await end(service, 'SIGKILL')
     service = await begin(new URL(service.address).port)
@@ -34,12 +35,12 @@ test('hcloud-go 1.35 is answered by all calls of its client that Berth has', asy
   const { home, env } = await serve()
   const go = { ...env, GO111MODULE: 'off', GOPATH: '/usr/share/gocode', GOCACHE: path.join(home, 'go') }
   await run(['go', 'build', '-o', path.join(home, 'walk'), here('walk.go')], go)
-  expect(await run([path.join(home, 'walk'), ed25519()], env)).toBe('140 calls, 0 faults\n')
+  expect(await run([path.join(home, 'walk'), ed25519()], env)).toBe('148 calls, 0 faults\n')
 })
 
 test('python-hcloud 1.18 is answered by all calls of its client that Berth has', async () => {
   const { env } = await serve()
-  expect(await run(['/usr/bin/python3', here('walk.py'), ed25519()], env)).toBe('110 calls, 0 faults\n')
+  expect(await run(['/usr/bin/python3', here('walk.py'), ed25519()], env)).toBe('116 calls, 0 faults\n')
 })
 
 test('a playbook of Ansible changes all once, then nothing, and takes it away again', async () => {

@@ -3,6 +3,8 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { parse, stringify } from 'yaml'
+import { bootableIso } from '../../api/drivers/test-iso.ts'
+import { Berth } from '../../sdk/index.ts'
 
 const root = path.resolve(import.meta.dirname, '../..')
 const TIMEOUT_MS = 900_000
@@ -13,6 +15,17 @@ export function catalogOf(template: string): string {
   catalog.zones[0].public_ipv4 = ['203.0.113.0/28']
   catalog.templates = catalog.templates.filter(({ slug }: { slug: string }) => slug === template)
   return stringify(catalog)
+}
+
+/** Uploads an ISO called installer, and waits until it can be put into drives. */
+export async function uploadIso(baseUrl: string, token: string): Promise<void> {
+  const file = new Blob([new Uint8Array(bootableIso('An installer'))])
+  const { isos, operations } = new Berth({ baseUrl, token })
+  const order = { name: 'installer', zone_slug: 'local-1', upload: true, content_bytes: file.size }
+  const { iso_id } = await isos.create(order)
+  await isos.upload(iso_id, file)
+  const { operation_id } = await isos.import(iso_id)
+  await operations.wait({ operation_id: operation_id ?? '' })
 }
 
 /** Runs a program to its end; a failure says what it wrote. @returns all that it wrote */

@@ -50,7 +50,8 @@ read("locations", place)
 read("server_types", kind)
 read("images", image)
 read("datacenters", client.datacenters.get_all()[0])
-call("isos", "get_all")
+iso = client.isos.get_all()[0]
+read("isos", iso)
 
 key = call("ssh_keys", "create", name="walk", public_key=sys.argv[1])
 read("ssh_keys", key)
@@ -85,6 +86,8 @@ for name in ["reboot", "reset", "power_off", "power_on", "shutdown"]:
 call("servers", "change_type", server, client.server_types.get_by_name("micro"), upgrade_disk=True)
 for name in ["power_on", "reset_password", "enable_rescue", "disable_rescue", "enable_backup", "disable_backup"]:
     call("servers", name, server)
+call("servers", "attach_iso", server, iso)
+call("servers", "detach_iso", server)
 copy = call("servers", "create_image", server, description="walk", type="snapshot").image
 call("images", "update", copy, description="walked")
 call("images", "delete", copy)

@@ -1,5 +1,5 @@
 import Type, { type TSchemaOptions, type TString } from 'typebox'
-import { LABEL_NAME, LABEL_SELECTOR } from '../../database/labels.ts'
+import { LABEL_NAME, LABEL_SELECTOR, MOST_SELECTOR } from '../../database/labels.ts'
 
 /** Pieces of wire contract that every feature uses. */
 
@@ -96,12 +96,13 @@ export const NewLabels = Type.Unsafe<Record<string, string>>({
 })
 
 export const LabelSelector = Type.String({
-  maxLength: 192,
+  maxLength: MOST_SELECTOR,
   pattern: LABEL_SELECTOR,
   description:
-    'Label selector: up to 32 terms name=value, name!=value, name or !name, separated by commas; all must hold. name!=value includes objects without that label.',
+    'Label selector: up to 32 terms name=value, name!=value, name in (a,b), name notin (a,b), name or !name, separated by commas; all must hold. name!=value and notin include objects without that label.',
   examples: ['env=prod,tier!=web,!retired'],
-  errorMessage: 'must have up to 32 terms name=value, name!=value, name or !name, separated by commas.',
+  errorMessage:
+    'must have up to 32 terms name=value, name!=value, name in (a,b), name notin (a,b), name or !name, separated by commas.',
 })
 
 const TWO_DIGITS = Array.from({ length: 100 }, (_, n) => String(n).padStart(2, '0'))

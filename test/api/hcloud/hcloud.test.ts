@@ -192,6 +192,39 @@ test('lists have pages, and are sorted', async () => {
   expect(Number(headers['ratelimit-limit'])).toBeGreaterThan(Number(headers['ratelimit-remaining']))
 })
 
+test.each([
+  ['a in (x,y)', ['one', 'two']],
+  ['a notin (x, z)', ['two', 'none']],
+  ['b , a in ( x , y )', ['two']],
+  ['a != x,!b', ['none']],
+  ['a == y', ['two']],
+])('the selector %s means to lists of servers and of keys the same', async (selector, expected) => {
+  const t = await hcloudApp()
+  for (const [name, labels] of Object.entries({ one: { a: 'x' }, two: { a: 'y', b: '' }, none: {} })) {
+    await t.act('POST', '/servers', { ...web, name, labels })
+    await t.act('POST', '/ssh_keys', { name, public_key: ed25519(), labels })
+  }
+  for (const many of ['servers', 'ssh_keys']) {
+    const { body } = await t.ask('GET', `/${many}?label_selector=${encodeURIComponent(selector)}`)
+    expect([many, body[many].map(nameOf)]).toEqual([many, expected])
+  }
+})
+const nameOf = ({ name }: { name: string }) => name
+
+test.each(['a in x', 'a in (x', 'a,', `a in (${'x,'.repeat(100)})`])(
+  'the selector %s is invalid input',
+  async (selector) => {
+    const t = await hcloudApp()
+    for (const many of ['servers', 'ssh_keys']) {
+      const { body } = await t.ask('GET', `/${many}?label_selector=${encodeURIComponent(selector)}`)
+      expect(body.error).toMatchObject({
+        code: 'invalid_input',
+        details: { fields: [{ name: 'label_selector' }] },
+      })
+    }
+  },
+)
+
 test('lists show each server as it is shown by itself, whatever it has in common with others', async () => {
   const t = await hcloudApp()
   const numbers: number[] = []

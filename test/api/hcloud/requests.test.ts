@@ -11,6 +11,7 @@ const fields: Readonly<Record<string, string>> = {
   'PUT /servers/:id': 'name labels',
   'POST /servers/:id/actions/create_image': 'type description labels',
   'POST /servers/:id/actions/enable_rescue': 'type ssh_keys',
+  'POST /servers/:id/actions/attach_iso': 'iso',
   'POST /servers/:id/actions/rebuild': 'image user_data',
   'POST /servers/:id/actions/change_type': 'server_type upgrade_disk',
   'POST /servers/:id/actions/change_dns_ptr': 'ip dns_ptr',
@@ -51,7 +52,7 @@ const fields: Readonly<Record<string, string>> = {
 /** Requests without a body, or with one that is refused whatever it says. */
 const empty = [
   ...['poweron', 'poweroff', 'reboot', 'reset', 'shutdown', 'reset_password', 'disable_rescue'],
-  ...['enable_backup', 'disable_backup', 'attach_iso', 'detach_iso', 'request_console', 'change_alias_ips'],
+  ...['enable_backup', 'disable_backup', 'detach_iso', 'request_console', 'change_alias_ips'],
   ...['add_to_placement_group', 'remove_from_placement_group'],
 ].map((name) => `POST /servers/:id/actions/${name}`)
 const others = ['floating_ips/:id/actions/unassign', 'primary_ips/:id/actions/unassign']

@@ -75,10 +75,13 @@ const public_net = of('floating_ips:int[]', {
   ipv6: maybe(of('ip:text blocked:flag', { dns_ptr })),
   firewalls: list(of('id:int status:text')),
 })
+const iso = of(
+  'id:int name:text description:text type:text deprecated:time? deprecation:any architecture:text?',
+)
 const server = of(
-  'id:int name:text status:text created:time included_traffic:number outgoing_traffic:number? ingoing_traffic:number? backup_window:text? rescue_enabled:flag iso:any locked:flag labels:labels volumes:int[] primary_disk_size:int placement_group:any load_balancers:int[]',
+  'id:int name:text status:text created:time included_traffic:number outgoing_traffic:number? ingoing_traffic:number? backup_window:text? rescue_enabled:flag locked:flag labels:labels volumes:int[] primary_disk_size:int placement_group:any load_balancers:int[]',
   {
-    ...{ server_type, location, datacenter, image: maybe(image), public_net },
+    ...{ server_type, location, datacenter, image: maybe(image), public_net, iso: maybe(iso) },
     private_net: list(of('network:int ip:text alias_ips:text[] mac_address:text')),
     protection: of('delete:flag rebuild:flag'),
   },
@@ -127,6 +130,7 @@ const objects = {
   datacenter,
   server_type,
   image,
+  iso,
   action,
   server,
   ssh_key,
@@ -145,7 +149,6 @@ export const members: Readonly<Record<string, Shape>> = {
   ...Object.fromEntries(Object.entries(named).map(([name, shape]) => [`${name}s`, list(shape)])),
   ...{
     pricing,
-    isos: list(of('id:int')),
     next_actions: list(action),
     meta: of('pagination:any', { pagination }),
   },

@@ -2,42 +2,11 @@ import { createServer } from 'node:http'
 import { expect, onTestFinished, test } from 'vitest'
 import { parseCatalog } from '../../../api/catalog/file.ts'
 import { DriverError } from '../../../api/drivers/driver.ts'
-import { bootableIso } from '../../../api/drivers/test-iso.ts'
 import { catalogText, type TestApp, testApp } from '../../harness/app.ts'
+import { announced, FILE, send, uploaded } from '../harness/isos.ts'
 import { issues, make, order as orderOf } from '../harness/ordering.ts'
 
-const FILE = bootableIso('An installer')
 const LOOPBACK = { address: '127.0.0.1', prefix: 32, family: 'ipv4' as const }
-
-async function announced(t: TestApp, content_bytes = FILE.length): Promise<string> {
-  const { zone_slug } = await orderOf(t.call)
-  const { status, body } = await t.call('POST', '/isos', {
-    ...{ name: 'installer', upload: true, content_bytes, zone_slug },
-  })
-  expect([status, body.status]).toEqual([202, 'uploading'])
-  return body.iso_id as string
-}
-
-async function send(t: TestApp, id: string, part: Buffer, offset = 0) {
-  const { statusCode } = await t.app.http.inject({
-    ...{ method: 'PATCH', url: `/v1/isos/${id}/content`, payload: part },
-    headers: {
-      authorization: `Bearer ${t.token}`,
-      'content-type': 'application/octet-stream',
-      'upload-offset': String(offset),
-    },
-  })
-  return statusCode
-}
-
-/** Uploads an ISO in one part, and waits until it was checked. */
-async function uploaded(t: TestApp, file = FILE): Promise<string> {
-  const id = await announced(t, file.length)
-  expect(await send(t, id, file)).toBe(200)
-  expect((await t.call('POST', `/isos/${id}/import`, {})).status).toBe(202)
-  await t.finish()
-  return id
-}
 
 const iso = async (t: TestApp, id: string) => (await t.call('GET', `/isos/${id}`)).body
 const server = async (t: TestApp, id: string) => (await t.call('GET', `/servers/${id}`)).body

@@ -498,6 +498,9 @@ test('servers are filtered, sorted and paged, with exact totals and links', asyn
   expect(await names('label=env!=prod,tier!=web')).toEqual(['bravo'])
   expect(await names('label=env==prod&sort=name')).toEqual(['alpha', 'charlie'])
   expect(await names('label=env=')).toEqual([])
+  expect(await names('label=env%20in%20(test,%20prod),!tier')).toEqual(['bravo', 'alpha'])
+  expect(await names('label=env%20in%20(PROD)')).toEqual([])
+  expect(await names('label=tier%20notin%20(web,app)&sort=name')).toEqual(['alpha', 'bravo'])
   const many = (terms: number) => `label=${Array(terms).fill('env').join(',')}`
   expect(await names(many(32))).toHaveLength(3)
   for (const wrong of [
@@ -509,7 +512,10 @@ test('servers are filtered, sorted and paged, with exact totals and links', asyn
     'label=!env=prod',
     'label=env%3Ea',
     'label=env,%20tier',
-    'label=env%20in%20(prod)',
+    'label=env%20in%20prod',
+    'label=env%20in%20(prod',
+    'label=!env%20in%20(prod)',
+    'label=env%20in%20(prod)x',
     `label=${'a'.repeat(64)}`,
     many(33),
   ])

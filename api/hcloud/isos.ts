@@ -1,0 +1,60 @@
+import { Type } from 'typebox'
+import type { Iso } from '../snapshots/iso-schema.ts'
+import { actionOf, done } from './actions.ts'
+import { missing } from './errors.ts'
+import { answer, type Exchange, type HcloudRoute } from './exchange.ts'
+import type { Listed } from './lists.ts'
+import { type Resource, reading } from './resources.ts'
+
+export function isoView(x: Exchange, { iso_id, name }: Iso): Listed {
+  const shown = {
+    ...{ id: x.ref('iso', iso_id), name, description: name, type: 'private', architecture: 'x86' },
+    ...{ deprecated: null, deprecation: null },
+  }
+  return shown
+}
+
+/** The ISOs that a drive can have. These clients know no status of one. */
+async function available(x: Exchange): Promise<Iso[]> {
+  return (await x.all<Iso>('listIsos')).filter(({ status }) => status === 'available')
+}
+
+const isos: Resource = {
+  ...{ kind: 'iso', one: 'iso', many: 'isos' },
+  all: async (x) => {
+    const isX86 = !x.query.has('architecture') || x.query.getAll('architecture').includes('x86')
+    return isX86 ? (await available(x)).map((iso) => isoView(x, iso)) : []
+  },
+  find: async (x, iso_id) => isoView(x, await x.v1<Iso>('getIso', { params: { iso_id } })),
+}
+
+/** Of several with one name it is the oldest, which lists show first. @throws ApiError not_found */
+async function idOf(x: Exchange, given: string | number): Promise<string> {
+  const named = (await available(x)).findLast(({ name }) => name === given)
+  if (named) return named.iso_id
+  if (/^\d+$/.test(String(given))) return x.idOf('iso', given)
+  throw missing('iso', given)
+}
+
+/** Changes the drive of the server of the path, which may have this ISO already. */
+async function drive(x: Exchange, command: string, iso_id: string | null): Promise<object> {
+  const { server_id } = await x.server()
+  const operation = await x.perhapsBegin('updateServer', { params: { server_id }, body: { iso_id } })
+  if (operation === null) return done(x, command, ['server', server_id])
+  return { action: await actionOf(x, operation) }
+}
+
+export const isoRoutes: HcloudRoute[] = [
+  ...reading(isos),
+  answer({
+    method: 'POST',
+    path: '/servers/:id/actions/attach_iso',
+    body: Type.Object({ iso: Type.Union([Type.String(), Type.Integer()]) }),
+    run: async (x, { iso }) => drive(x, 'attach_iso', await idOf(x, iso)),
+  }),
+  answer({
+    method: 'POST',
+    path: '/servers/:id/actions/detach_iso',
+    run: (x) => drive(x, 'detach_iso', null),
+  }),
+]
