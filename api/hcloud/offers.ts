@@ -131,15 +131,12 @@ export class Offers {
     }
   }
 
-  /** The JSON text of a view of offers, which is made once until the catalogue is read again. */
+  /** Makes the JSON text of a view of offers, and keeps it until the catalogue is read again. */
   async text(key: string, show: () => object): Promise<string> {
-    const { texts } = this.catalogue
-    const known = texts.get(key)
-    if (known !== undefined) return known
     const shown = show()
     await this.#x.settle()
     const text = JSON.stringify(shown)
-    texts.set(key, text)
+    this.catalogue.texts.set(key, text)
     return text
   }
 

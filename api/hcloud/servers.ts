@@ -156,7 +156,10 @@ async function serversText(x: Exchange, servers: readonly Server[], near: Around
   await x.settle()
   const texts: string[] = []
   for (const [at, server] of servers.entries()) {
-    const common = await near.offers.text(kindOf(server), () => commonFields(near.offers, server))
+    const kind = kindOf(server)
+    const common =
+      near.offers.catalogue.texts.get(kind) ??
+      (await near.offers.text(kind, () => commonFields(near.offers, server)))
     texts.push(`${JSON.stringify(own[at]).slice(0, -1)},${common.slice(1)}`)
   }
   return `[${texts.join()}]`

@@ -47,6 +47,7 @@ export function listOf<T extends TSchema>(item: T) {
 /** The part of a call that a paged list needs. */
 interface PagedCall {
   query: { limit?: number | undefined; offset?: number | undefined }
+  /** The requested path and query; empty if nobody reads the links. */
   url: string
   setHeader(name: string, value: string): void
 }
@@ -63,7 +64,7 @@ export async function paged<Row, View>(
 ): Promise<{ items: View[]; total: number }> {
   const page = { limit: query.limit ?? DEFAULT_LIMIT, offset: query.offset ?? 0 }
   const { items, total } = await find(page)
-  setHeader('link', linkHeader(url, page, total))
+  if (url !== '') setHeader('link', linkHeader(url, page, total))
   return { items: items.map(view), total }
 }
 
