@@ -40,7 +40,7 @@ export function readAuthorization(authorization: string | undefined): string {
   if (!isToken(token))
     throw new ApiError(
       httpProblems.invalid_token,
-      'The token is mistyped or incomplete. Copy all of it: berth_ and 49 letters and digits.',
+      "The token is mistyped or incomplete. Copy all of it: berth_ and 49 letters and digits, or the 64 of hcloud's tools.",
     )
   return token
 }

@@ -88,6 +88,16 @@ export class Exchange {
     return (await this.#interior.call(this.#request, id, inquiry)).operationId
   }
 
+  /** Takes back what the request created if its next step is refused, since it has one reply for both. */
+  async orUndo<Reply>(step: Promise<Reply>, undo: string, params: Record<string, string>): Promise<Reply> {
+    try {
+      return await step
+    } catch (error) {
+      await this.v1(undo, { params })
+      throw error
+    }
+  }
+
   /** Reads an operation of the account, from memory if it has ended. */
   async operation(id: string): Promise<Operation> {
     const route = 'getAccountOperation'

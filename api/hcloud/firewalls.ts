@@ -127,10 +127,12 @@ export const firewallRoutes: HcloudRoute[] = [
     }),
     run: async (x, { name, rules = [], apply_to = [], labels = {} }) => {
       await requireFree(x, firewalls, name)
-      const { firewall_id } = await x.v1<Firewall>('createFirewall', {
-        body: { name, rules: rules.map(ruleOf), labels },
-      })
-      await apply(x, firewall_id, apply_to)
+      const { serverIds: server_ids, selector } = await targetsOf(x, apply_to)
+      const body = { name, rules: rules.map(ruleOf), labels, label_selector: selector ?? null }
+      const { firewall_id } = await x.v1<Firewall>('createFirewall', { body })
+      const params = { firewall_id }
+      if (server_ids.length > 0)
+        await x.orUndo(x.v1('attachFirewall', { params, body: { server_ids } }), 'deleteFirewall', params)
       return { firewall: await firewalls.find(x, firewall_id), actions: [] }
     },
   }),

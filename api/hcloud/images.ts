@@ -53,10 +53,14 @@ async function allImages(x: Exchange): Promise<Listed[]> {
     const all = await x.all<Snapshot | Backup | Image>(copies[kind].list)
     return all.map((copy) => copyView(x, offers, kind, idOf(copy), copy))
   })
-  return [
+  const all = [
     ...offers.catalogue.templates.map((one) => offers.template(one)),
     ...(await Promise.all(ofKind)).flat(),
   ]
+  const servers = x.query.getAll('bound_to')
+  if (servers.length === 0) return all
+  await x.settle()
+  return all.filter(({ bound_to }) => servers.includes(String(Number(bound_to ?? 0))))
 }
 
 function numberedImage(x: Exchange, given = x.param('id')): Promise<Numbered> {

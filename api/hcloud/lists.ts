@@ -16,6 +16,8 @@ export interface Listed {
   labels?: Readonly<Record<string, string>>
   status?: string
   type?: string
+  /** Of a backup: its server. */
+  bound_to?: Shown | null
 }
 
 interface Page {

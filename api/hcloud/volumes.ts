@@ -69,7 +69,12 @@ export const volumeRoutes: HcloudRoute[] = [
       const { volume_id } = await x.v1<Volume>('createVolume', { body })
       const params = { volume_id }
       const attached =
-        holder && (await x.begin('attachVolume', { params, body: { server_id: holder.server_id } }))
+        holder &&
+        (await x.orUndo(
+          x.begin('attachVolume', { params, body: { server_id: holder.server_id } }),
+          'deleteVolume',
+          params,
+        ))
       return {
         volume: await volumes.find(x, volume_id),
         ...done(x, 'create_volume', ['volume', volume_id]),

@@ -29,6 +29,26 @@ test('a token for these tools has 64 letters and digits, and opens nothing else'
   )
 })
 
+test('a token that has expired or was revoked polls nothing, nor does one without the scope', async () => {
+  const t = await hcloudApp()
+  const poll = `/actions?id=${(await t.act('POST', '/servers', web)).action.id}`
+  const expires_at = new Date(t.clock.now() + 60_000).toISOString()
+  const brief = t.askAs(await hcloudToken(t, { expires_at }))
+  const wanted = { name: 'x', kind: 'hcloud', scopes: ['read'] }
+  const { token, token_id } = (await t.call('POST', '/account/tokens', wanted)).body
+  const revoked = t.askAs(token)
+  for (const ask of [brief, revoked, t.ask]) expect((await ask('GET', poll)).status).toBe(200)
+  expect((await t.call('DELETE', `/account/tokens/${token_id}`)).status).toBe(204)
+  t.clock.advance(61_000)
+  for (const ask of [brief, revoked])
+    expect(await ask('GET', poll)).toMatchObject({
+      status: 401,
+      body: { error: { code: 'unauthorized' } },
+    })
+  const narrow = t.askAs(await hcloudToken(t, { scopes: ['account:read'] }))
+  expect((await narrow('GET', poll)).body.error.code).toBe('forbidden')
+})
+
 test('a token sees the servers of its project alone', async () => {
   const t = await hcloudApp()
   const { project_id } = (await t.call('POST', '/account/projects', { name: 'other' })).body
@@ -168,6 +188,28 @@ test('an address has the names of both kinds, and one number', async () => {
   const shown = (await t.ask('GET', `/servers/${server.id}`)).body.server
   expect(shown.public_net.ipv4).toMatchObject({ ip: floating_ip.ip, dns_ptr: 'web.example.com' })
   expect((await t.ask('DELETE', `/floating_ips/${own}`)).status).toBe(204)
+})
+
+test('a firewall or a volume whose server is refused is not created', async () => {
+  const t = await hcloudApp()
+  const { server } = await t.act('POST', '/servers', web)
+  const on = (id: number) => [{ type: 'server', server: { id } }]
+  const selector = { type: 'label_selector', label_selector: { selector: '(' } }
+  for (const apply_to of [on(999), [selector]])
+    expect((await t.ask('POST', '/firewalls', { name: 'fw', apply_to })).status).toBeGreaterThan(400)
+  await t.ask('DELETE', `/servers/${server.id}`)
+  expect((await t.ask('POST', '/volumes', { name: 'v', size: 10, server: server.id })).status).toBe(423)
+  await t.finish()
+  for (const many of ['firewalls', 'volumes'])
+    expect((await t.ask('GET', `/${many}`)).body[many], many).toEqual([])
+})
+
+test('images are filtered by the server that they belong to', async () => {
+  const t = await hcloudApp()
+  const { server } = await t.act('POST', '/servers', web)
+  await t.act('POST', `/servers/${server.id}/actions/create_image`, { type: 'snapshot' })
+  expect((await t.ask('GET', `/images?bound_to=${server.id}`)).body.images).toEqual([])
+  expect((await t.ask('GET', '/images?type=snapshot')).body.images).toHaveLength(1)
 })
 
 test('names are unique, and mistakes are named in the form that clients read', async () => {
