@@ -288,6 +288,73 @@ export interface AddressUpdate {
   labels?: Record<string, string> | undefined
 }
 
+export interface Announcement {
+  /** Id of the announcement */
+  announcement_id: string
+  /** Planned work, trouble that is there already, or other news */
+  kind: 'maintenance' | 'incident' | 'notice'
+  /** The text, in both languages */
+  text: {
+    /** The text in English: up to 1,000 characters in one paragraph */
+    en: string
+    /** The text in Russian: up to 1,000 characters in one paragraph */
+    ru: string
+  }
+  /** Slugs of the zones that it is about; an empty list means all */
+  zones: Array<string>
+  /** When it begins, as planned */
+  starts_at: string
+  /** When it ends, as planned; null if it lasts until the operator ends it */
+  ends_at: string | null
+  /** When it was created (RFC 3339, UTC) */
+  created_at: string
+  /** When it was last changed, by a request or by the service */
+  updated_at: string
+}
+
+export interface AnnouncementCreate {
+  /** Planned work, trouble that is there already, or other news */
+  kind: 'maintenance' | 'incident' | 'notice'
+  /** The text, in both languages */
+  text: {
+    /** The text in English: up to 1,000 characters in one paragraph */
+    en: string
+    /** The text in Russian: up to 1,000 characters in one paragraph */
+    ru: string
+  }
+  /** Slugs of the zones that it is about; an empty list means all */
+  zones?: Array<string> | undefined
+  /** When it begins, as planned (default: at once) */
+  starts_at?: string | undefined
+  /** When it ends, as planned; null if it lasts until the operator ends it */
+  ends_at?: string | null | undefined
+}
+
+export interface AnnouncementList {
+  /** The items of this page */
+  items: Array<Announcement>
+  /** Number of all matching items, not only those on this page */
+  total: number
+}
+
+export interface AnnouncementUpdate {
+  /** Planned work, trouble that is there already, or other news */
+  kind?: 'maintenance' | 'incident' | 'notice' | undefined
+  /** The text, in both languages */
+  text?: {
+    /** The text in English: up to 1,000 characters in one paragraph */
+    en: string
+    /** The text in Russian: up to 1,000 characters in one paragraph */
+    ru: string
+  } | undefined
+  /** Slugs of the zones that it is about; an empty list means all */
+  zones?: Array<string> | undefined
+  /** When it begins, as planned */
+  starts_at?: string | undefined
+  /** When it ends, as planned; null if it lasts until the operator ends it */
+  ends_at?: string | null | undefined
+}
+
 export interface AuditEntry {
   /** Id of the entry */
   audit_id: string
@@ -1462,6 +1529,41 @@ export interface OperatedAccountUpdate {
   notes?: string | null | undefined
 }
 
+export interface OperatedAnnouncement {
+  /** Id of the announcement */
+  announcement_id: string
+  /** Planned work, trouble that is there already, or other news */
+  kind: 'maintenance' | 'incident' | 'notice'
+  /** The text, in both languages */
+  text: {
+    /** The text in English: up to 1,000 characters in one paragraph */
+    en: string
+    /** The text in Russian: up to 1,000 characters in one paragraph */
+    ru: string
+  }
+  /** Slugs of the zones that it is about; an empty list means all */
+  zones: Array<string>
+  /** When it begins, as planned */
+  starts_at: string
+  /** When it ends, as planned; null if it lasts until the operator ends it */
+  ends_at: string | null
+  /** When it was created (RFC 3339, UTC) */
+  created_at: string
+  /** When it was last changed, by a request or by the service */
+  updated_at: string
+  /** When it ended: by its plan, or before that by the operator; null if it has not */
+  ended_at: string | null
+  /** When the last mail about it was queued; null until then */
+  mailed_at: string | null
+}
+
+export interface OperatedAnnouncementList {
+  /** The items of this page */
+  items: Array<OperatedAnnouncement>
+  /** Number of all matching items, not only those on this page */
+  total: number
+}
+
 export interface OperatedImage {
   /** Short name of the template */
   template: string
@@ -1925,6 +2027,8 @@ export interface Person {
   name: string
   /** Language of mails: English or Russian */
   language: 'en' | 'ru'
+  /** Kinds of mails that the person does not want; those about security and money always come */
+  muted_mails: Array<'announcements'>
   /** Whether the person runs this installation */
   is_operator: boolean
   /** Whether the person can sign in with a password */
@@ -1973,6 +2077,8 @@ export interface PersonUpdate {
   name?: string | undefined
   /** Language of mails: English or Russian */
   language?: 'en' | 'ru' | undefined
+  /** Kinds of mails that the person does not want; those about security and money always come */
+  muted_mails?: Array<'announcements'> | undefined
   /** Version of the terms that the person has accepted, as `operator.terms` of `GET /sign-in/options` has it; new people must send it if there are terms */
   accepted_terms?: string | undefined
 }
@@ -1991,7 +2097,7 @@ export interface PlainProblem {
   /** Id of the request; quote it when you report a problem to the operator */
   request_id: string
   /** Stable code for programs */
-  code: 'access_denied' | 'account_exists' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'authorization_pending' | 'backend_unavailable' | 'backup_not_found' | 'backup_not_ready' | 'bad_request' | 'delete_protected' | 'document_not_found' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'image_in_use' | 'image_not_found' | 'image_not_uploading' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'iso_in_use' | 'iso_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'payment_method_not_found' | 'payment_not_found' | 'payment_refused' | 'payments_off' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'refund_too_large' | 'rescue_conflict' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'snapshot_in_use' | 'snapshot_not_found' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'too_many_open_payments' | 'too_many_payment_methods' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'volume_detached' | 'volume_in_use' | 'volume_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password'
+  code: 'access_denied' | 'account_exists' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'announcement_ended' | 'announcement_not_found' | 'authorization_pending' | 'backend_unavailable' | 'backup_not_found' | 'backup_not_ready' | 'bad_request' | 'delete_protected' | 'document_not_found' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'image_in_use' | 'image_not_found' | 'image_not_uploading' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'iso_in_use' | 'iso_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'payment_method_not_found' | 'payment_not_found' | 'payment_refused' | 'payments_off' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'refund_too_large' | 'rescue_conflict' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'snapshot_in_use' | 'snapshot_not_found' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'too_many_announcements' | 'too_many_open_payments' | 'too_many_payment_methods' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'volume_detached' | 'volume_in_use' | 'volume_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password'
 }
 
 export interface PortPublish {
@@ -2051,7 +2157,7 @@ export interface Problem {
   /** Id of the request; quote it when you report a problem to the operator */
   request_id: string
   /** Stable code for programs */
-  code: 'access_denied' | 'account_exists' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'authorization_pending' | 'backend_unavailable' | 'backup_not_found' | 'backup_not_ready' | 'bad_request' | 'delete_protected' | 'document_not_found' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'image_in_use' | 'image_not_found' | 'image_not_uploading' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'iso_in_use' | 'iso_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'payment_method_not_found' | 'payment_not_found' | 'payment_refused' | 'payments_off' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'refund_too_large' | 'rescue_conflict' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'snapshot_in_use' | 'snapshot_not_found' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'too_many_open_payments' | 'too_many_payment_methods' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'volume_detached' | 'volume_in_use' | 'volume_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password' | 'insufficient_scope' | 'validation_failed' | 'slow_down' | 'quota_exceeded' | 'ssh_key_exists' | 'server_state_conflict' | 'operation_in_progress' | 'insufficient_balance' | 'capacity_unavailable' | 'not_supported' | 'address_unavailable' | 'upload_offset'
+  code: 'access_denied' | 'account_exists' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'announcement_ended' | 'announcement_not_found' | 'authorization_pending' | 'backend_unavailable' | 'backup_not_found' | 'backup_not_ready' | 'bad_request' | 'delete_protected' | 'document_not_found' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'image_in_use' | 'image_not_found' | 'image_not_uploading' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'iso_in_use' | 'iso_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'payment_method_not_found' | 'payment_not_found' | 'payment_refused' | 'payments_off' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'refund_too_large' | 'rescue_conflict' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'snapshot_in_use' | 'snapshot_not_found' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'too_many_announcements' | 'too_many_open_payments' | 'too_many_payment_methods' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'volume_detached' | 'volume_in_use' | 'volume_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password' | 'insufficient_scope' | 'validation_failed' | 'slow_down' | 'quota_exceeded' | 'ssh_key_exists' | 'server_state_conflict' | 'operation_in_progress' | 'insufficient_balance' | 'capacity_unavailable' | 'not_supported' | 'address_unavailable' | 'upload_offset'
   /** The scope that is needed */
   required_scope?: string | undefined
   /** Scopes that are accepted; one of them is enough */
@@ -3917,7 +4023,7 @@ export interface Routes {
   'GET /person': {
     reply: Person
   }
-  /** Change the name or the language of the person, or accept terms */
+  /** Change the name, language or mails of the person, or accept terms */
   'PATCH /person': {
     body?: PersonUpdate | undefined
     reply: Person
@@ -5516,6 +5622,56 @@ export interface Routes {
     } | undefined
     reply: OperatedOperationList
   }
+  /** List announcements of the operator */
+  'GET /announcements': {
+    query?: {
+      /** Number of items per page; a number above the maximum is refused with 422 */
+      limit?: number | undefined
+      /** Number of items to skip, for pages other than the first; the `Link` header has the address of each page */
+      offset?: number | undefined
+    } | undefined
+    reply: AnnouncementList
+  }
+  /** List all announcements */
+  'GET /operator/announcements': {
+    query?: {
+      /** Number of items per page; a number above the maximum is refused with 422 */
+      limit?: number | undefined
+      /** Number of items to skip, for pages other than the first; the `Link` header has the address of each page */
+      offset?: number | undefined
+    } | undefined
+    reply: OperatedAnnouncementList
+  }
+  /** Announce maintenance, an incident or news */
+  'POST /operator/announcements': {
+    body: AnnouncementCreate
+    reply: OperatedAnnouncement
+  }
+  /** Get an announcement */
+  'GET /operator/announcements/{announcement_id}': {
+    path: {
+      /** Id of the announcement, a UUID */
+      announcement_id: string
+    }
+    reply: OperatedAnnouncement
+  }
+  /** Change an announcement */
+  'PATCH /operator/announcements/{announcement_id}': {
+    path: {
+      /** Id of the announcement, a UUID */
+      announcement_id: string
+    }
+    body?: AnnouncementUpdate | undefined
+    reply: OperatedAnnouncement
+  }
+  /** End an announcement */
+  'POST /operator/announcements/{announcement_id}/end': {
+    path: {
+      /** Id of the announcement, a UUID */
+      announcement_id: string
+    }
+    reply: OperatedAnnouncement
+  }
 }
 
 /** The values of a BerthError's code; a newer service may have more. */
@@ -5532,6 +5688,8 @@ export type ErrorCode =
   | 'address_not_found'
   | 'address_unavailable'
   | 'already_member'
+  | 'announcement_ended'
+  | 'announcement_not_found'
   | 'authorization_pending'
   | 'backend_unavailable'
   | 'backup_not_found'
@@ -5621,6 +5779,7 @@ export type ErrorCode =
   | 'token_not_found'
   | 'token_not_revocable'
   | 'token_revoked'
+  | 'too_many_announcements'
   | 'too_many_open_payments'
   | 'too_many_payment_methods'
   | 'two_factor_off'

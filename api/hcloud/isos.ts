@@ -28,7 +28,7 @@ const isos: Resource = {
   find: async (x, iso_id) => isoView(x, await x.v1<Iso>('getIso', { params: { iso_id } })),
 }
 
-/** Of several with one name it is the oldest, which lists show first. @throws ApiError not_found */
+/** Finds an ISO by its number, or the oldest of its name. @throws ApiError not_found */
 async function idOf(x: Exchange, given: string | number): Promise<string> {
   const named = (await available(x)).findLast(({ name }) => name === given)
   if (named) return named.iso_id

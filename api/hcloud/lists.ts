@@ -16,7 +16,7 @@ export interface Listed {
   labels?: Readonly<Record<string, string>>
   status?: string
   type?: string
-  /** Of a backup: its server. */
+  /** The server of a backup. */
   bound_to?: Shown | null
 }
 
