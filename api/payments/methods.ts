@@ -1,5 +1,6 @@
 import { v7 as uuid } from 'uuid'
 import { lockAccount } from '../accounts/accounts.ts'
+import { closedAccounts } from '../accounts/status.ts'
 import { setTopUpLine } from '../billing/standing.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
@@ -101,6 +102,18 @@ export function deleteMethod(
     await stopCharging(tx, now, { account_id, method_id })
     await audit(tx, [account_id], entry)
   })
+}
+
+/** Deletes the methods of accounts that are closed, in whatever way: nobody may charge them. */
+export async function deleteOfClosed(db: Database, clock: Clock): Promise<void> {
+  const kept = await db
+    .selectFrom('payment_methods')
+    .selectAll()
+    .where('removed_at', 'is', null)
+    .where('account_id', 'in', closedAccounts(db))
+    .limit(FORGET_AT_ONCE)
+    .execute()
+  for (const method of kept) await deleteMethod(db, clock, method)
 }
 
 /** Turns off the automatic top-ups that charge a method, as it is deleted. The account is locked. */

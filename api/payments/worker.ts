@@ -4,7 +4,7 @@ import { Loop } from '../loop.ts'
 import { messageOf } from '../message-of.ts'
 import { NoAnswer } from '../outgoing.ts'
 import type { Peers } from '../processes/peers.ts'
-import { forgetMethods } from './methods.ts'
+import { deleteOfClosed, forgetMethods } from './methods.ts'
 import { KEY_LIVES_MS, openPayment, providerOf, returnsOf } from './payments.ts'
 import { type PaymentProvider, Refused } from './provider.ts'
 import { nextLook, settle } from './settling.ts'
@@ -102,6 +102,7 @@ export class PaymentWorker {
         { reason, payments: failures.length },
         'the provider of payments could not be asked; trying again',
       )
+    await deleteOfClosed(db, clock)
     await forgetMethods(db, providers).catch((error: unknown) => {
       if (!(error instanceof NoAnswer)) throw error
       log.warn(

@@ -196,7 +196,8 @@ test('an account that is suspended by the operator, or closed, is not charged', 
   await shop('POST', `${account}/resume`, { reason: 'They are back' })
   await look(2 * HOUR)
   await look()
-  expect(await automatic()).toEqual(['succeeded'])
+  // Its method was forgotten when it was closed.
+  expect([await automatic(), await shown()]).toMatchObject([[], { off_reason: 'method_deleted' }])
 })
 
 test('servers that were suspended for an empty balance resume with an automatic payment', async () => {

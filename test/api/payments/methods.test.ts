@@ -90,6 +90,32 @@ test('a deleted method is forgotten by its provider, and cannot be charged', asy
   expect(await t.db.selectFrom('payment_methods').select('method_id').execute()).toEqual([])
 })
 
+test.each(PROVIDERS)(
+  'once an account is closed its methods are forgotten, at %s too, and a resumed one has none',
+  async (provider) => {
+    const { t, played, shop, look, charge, path } = await withMethod(provider)
+    const other = await t.makeAccount()
+    await shop('POST', `/operator/accounts/${other}/close`, { reason: 'The customer left' })
+    await look()
+    expect((await t.call('GET', METHODS)).body.total).toBe(1)
+    const account = `/operator/accounts/${t.accountId}`
+    expect((await shop('POST', `${account}/close`, { reason: 'The customer left' })).status).toBe(200)
+    played.fault = 'down'
+    await look()
+    expect((await t.call('GET', METHODS)).body).toEqual({ items: [], total: 0 })
+    // YooKassa has no call by which it forgets one.
+    const left = await t.db.selectFrom('payment_methods').select('method_id').execute()
+    expect(left).toHaveLength(provider === 'stripe' ? 1 : 0)
+    played.fault = 'none'
+    await look()
+    expect(await t.db.selectFrom('payment_methods').select('method_id').execute()).toEqual([])
+    if (provider === 'stripe') expect(played.cards.size).toBe(0)
+    await shop('POST', `${account}/resume`, { reason: 'They came back' })
+    expect(codeOf(await charge())).toEqual([404, 'payment_method_not_found'])
+    expect(codeOf(await t.call('DELETE', path))).toEqual([404, 'payment_method_not_found'])
+  },
+)
+
 test('an account saves at most ten methods, with those that payments are about to save', async () => {
   const { t, played, look, path } = await withMethod('yookassa')
   const save = () => t.call('POST', '/account/payments', { amount_rub: '500', save_method: true })
