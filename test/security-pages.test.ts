@@ -54,6 +54,7 @@ const OWN_TABLES = [
     'hcloud_counter',
     'installation',
     'operator_tokens',
+    'pool_shares',
     'processes',
   ],
   'simulated_machines',

@@ -176,7 +176,8 @@ function dueMeters(db: Queries, now: number) {
 
 /** Returns the meters that are due, locked until this transaction ends. */
 async function lockDue(tx: Queries, now: number, only?: string): Promise<BillingMeterTable[]> {
-  const due = only ? [] : await dueMeters(tx, now).execute()
+  // Items that another process is just charging are left to it.
+  const due = only ? [] : await dueMeters(tx, now).forUpdate().skipLocked().execute()
   const ids = only ? [only] : due.map((meter) => meter.item_id)
   if (ids.length === 0) return []
   return (

@@ -39,7 +39,6 @@ export class BillingWorker {
       turn: () => this.#turn(),
       failure: 'billing failed; trying again',
       pauseMs: () => LOOK_EVERY_MS,
-      isOurs: () => options.peers.holds('billing'),
     })
   }
 
@@ -51,9 +50,12 @@ export class BillingWorker {
     await this.#loop.stop()
   }
 
-  /** Runs one round. Prices come first, so that no hour is charged at a price that has ended. */
+  /**
+   * Runs one round. Prices come first, so that no hour is charged at a price that has ended. All processes that work
+   * charge, each the items that no other one is charging; the rest is a duty.
+   */
   async look(): Promise<void> {
-    const { db, clock, log, items, reprice, suspendAndResume, warn, issueDocuments } = this.#options
+    const { db, clock, log, peers, items, reprice, suspendAndResume, warn, issueDocuments } = this.#options
     const now = clock.now()
     const onFault: MeteringOptions['onFault'] = (item, err) =>
       item
@@ -61,6 +63,7 @@ export class BillingWorker {
         : log.warn({ err }, 'items could not be charged together; charging them one by one')
     await this.#attempt('prices could not be changed', () => reprice(now))
     await this.#attempt('items could not be charged', () => chargeDue({ db, items, onFault }, now))
+    if (!peers.holds('billing')) return
     await this.#attempt('servers could not be suspended or resumed', suspendAndResume)
     await this.#attempt('people could not be warned', warn)
     await this.#attempt('documents could not be issued', issueDocuments)

@@ -21,6 +21,7 @@ const NOT_MOVED = [
   'installation',
   'processes',
   'duties',
+  'pool_shares',
   'console_tickets',
   'simulated_machines',
 ]

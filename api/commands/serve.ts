@@ -83,7 +83,7 @@ export async function serve(
   const demo = link ? null : await openDemo(db, config, { site: site(), isShown: notices === null })
   const watched = { db, clock, app, compute, opened, others, disk }
   const scrapes = telemetry && (await answerScrapes(telemetry, config, watched))
-  await startWorkers(app, config, others)
+  await startWorkers(app, config, { members: others, pools: compute.drivers.pools })
   const stopped = untilStopped()
   void buildEarly(compute, catalog, { say, stopped })
   const [hosts, images, orphans] = await survey(compute, catalog, app)
@@ -173,7 +173,11 @@ function ofChange({ drivers }: Compute, { zones }: Catalog): string[] {
 const survey = (compute: Compute, catalog: Catalog, { reconciler }: App) =>
   Promise.all([hostsOf(compute, catalog), imageLines(compute, catalog), reconciler.orphans()])
 
-async function startWorkers(app: App, config: Config, members: Members | null): Promise<void> {
+async function startWorkers(
+  app: App,
+  config: Config,
+  { members, pools }: { members: Members | null; pools: readonly string[] },
+): Promise<void> {
   await requireGuestHost(config)
   const isAlone = members === null
   // It notifies streams of events, whichever process relays them.
@@ -183,6 +187,7 @@ async function startWorkers(app: App, config: Config, members: Members | null): 
   if (config.role === 'api') return
   members?.inherit(app.engine.inherit)
   members?.inherit(app.webhooks.inherit)
+  members?.share(pools)
   await app.engine.start({ isAlone })
   app.reconciler.start()
   app.backups.start()

@@ -75,6 +75,7 @@ import * as sampleDays from './migrations/0064-sample-days.ts'
 import * as operationsWaiting from './migrations/0065-operations-waiting.ts'
 import * as announcements from './migrations/0066-announcements.ts'
 import * as differences from './migrations/0067-differences.ts'
+import * as poolShares from './migrations/0068-pool-shares.ts'
 import { PostgresConnection, Unchanged, Unreachable } from './postgres-connection.ts'
 import type { Schema } from './schema.ts'
 
@@ -154,6 +155,7 @@ export const migrations: Record<string, Migration> = {
   '0065-operations-waiting': operationsWaiting,
   '0066-announcements': announcements,
   '0067-differences': differences,
+  '0068-pool-shares': poolShares,
 }
 
 /**

@@ -20,7 +20,7 @@ interface SamplerOptions {
   log: Logger
   peers: Peers
   /** The servers whose machines may be on, and all existing servers. */
-  servers: { powered: store.PoweredServers; present: store.ServerIds }
+  servers: { powered: store.PoweredServers; present: store.PresentServers }
   /** The pause between two rounds in seconds. */
   everySeconds: number
 }
@@ -52,8 +52,8 @@ type Metered = Awaited<ReturnType<typeof store.listMetered>>[number]
 export class Sampler {
   readonly #options: SamplerOptions
   readonly #loop: Loop
-  /** The time in ms up to which samples are aggregated; null: not known yet. */
-  #rolledUpTo: number | null = null
+  /** The time in ms up to which samples of each of this process's pools are aggregated. */
+  #rolledUpTo: ReadonlyMap<string, number> = new Map()
   /** The last series that was checked for old samples. */
   #cleaned = 0
   #droppedAt = Number.NEGATIVE_INFINITY
@@ -68,7 +68,7 @@ export class Sampler {
       turn: () => this.round(),
       failure: 'the servers could not be measured; the next round tries again',
       pauseMs: () => this.#everyMs - (options.clock.now() % this.#everyMs),
-      isOurs: () => options.peers.holds('sampler'),
+      isOurs: () => options.peers.holds('sampler') || this.#pools.length > 0,
     })
   }
 
@@ -80,29 +80,43 @@ export class Sampler {
     await this.#loop.stop()
   }
 
-  /** Runs one measurement of all machines, and the aggregations that are due since the last one. */
+  /** Runs one measurement of the machines of this process's pools, and the aggregations due since the last one. */
   async round(): Promise<void> {
-    const { db, clock, servers: from } = this.#options
+    const { clock, peers } = this.#options
     const now = clock.now()
-    // Samples that would be too old for each tier are not made.
-    const since = Math.max(
-      this.#rolledUpTo ?? ((await store.lastReadAt(db)) ?? now) - AGAIN_MS,
-      now - LONGEST_SPAN * 1000,
-    )
+    const pools = this.#pools
+    if (pools.length > 0) await this.#roundOf(pools, now)
+    if (peers.holds('sampler')) await this.#cleanUp(now)
+  }
+
+  /** The pools whose machines this process measures. */
+  get #pools(): string[] {
+    const { drivers, peers } = this.#options
+    return drivers.pools.filter((pool) => peers.holdsPool(pool))
+  }
+
+  async #roundOf(pools: readonly string[], now: number): Promise<void> {
+    const { db, servers: from } = this.#options
+    const since = await this.#since(pools, now)
     await this.#prepare(Math.min(since, now), now)
-    const servers = await store.listMetered(db, from.powered)
+    const servers = await store.listMetered(db, from.powered, pools)
     const measurements = await this.#measure(servers)
-    let unused = await store.highestSeries(db)
     const written = isSqlite(db) ? WRITTEN.sqlite : WRITTEN.postgres
-    for (let at = 0; at < servers.length; at += written) {
-      const batch = servers
-        .slice(at, at + written)
-        .map((server) => ({ ...server, series: server.series ?? ++unused }))
-      await this.#keep(batch, measurements, this.#slotOf(now))
-    }
-    await this.#rollUp(since, now)
-    this.#rolledUpTo = now
-    await this.#cleanUp(now)
+    for (let at = 0; at < servers.length; at += written)
+      await this.#keep(servers.slice(at, at + written), measurements, this.#slotOf(now))
+    await this.#rollUp(pools, since, now)
+    this.#rolledUpTo = new Map(pools.map((pool) => [pool, now]))
+  }
+
+  /** The time since which samples are aggregated anew. A pool that another process had continues where that one was. */
+  async #since(pools: readonly string[], now: number): Promise<number> {
+    const { db, servers } = this.#options
+    const taken = pools.filter((pool) => !this.#rolledUpTo.has(pool))
+    const before =
+      taken.length > 0 ? ((await store.lastReadAt(db, servers.present, taken)) ?? now) - AGAIN_MS : now
+    const times = pools.map((pool) => this.#rolledUpTo.get(pool) ?? before)
+    // Samples that would be too old for each tier are not made.
+    return Math.max(Math.min(...times), now - LONGEST_SPAN * 1000)
   }
 
   /** Makes room for the samples of this round, and of those that are derived from samples since a time. */
@@ -148,19 +162,35 @@ export class Sampler {
   }
 
   async #keep(
-    servers: readonly (Metered & { series: number })[],
+    servers: readonly Metered[],
     measurements: Map<string, Measurement>,
     at: number,
   ): Promise<void> {
-    const rows: Rows = { meters: [], samples: [], traffic: [] }
-    for (let first = 0; first < servers.length; first += BATCH) {
-      for (const server of servers.slice(first, first + BATCH))
-        this.#note(rows, server, measurements.get(server.server_id), at)
-      await breathe()
-    }
-    const { meters, samples, traffic } = rows
-    if (meters.length === 0) return
+    // A machine that is off has no start.
+    const isOn = ({ server_id }: Metered) => (measurements.get(server_id)?.startedAt ?? null) !== null
+    const measured = servers.filter(isOn)
+    if (measured.length === 0) return
     await this.#options.db.transaction().execute(async (tx) => {
+      const added = await store.addMeters(
+        tx,
+        measured.filter(({ series }) => series === null),
+      )
+      const readAt = await store.lockMeters(
+        tx,
+        measured.filter(({ series }) => series !== null),
+      )
+      const rows: Rows = { meters: [], samples: [], traffic: [] }
+      for (const [index, server] of measured.entries()) {
+        if (index % BATCH === BATCH - 1) await breathe()
+        const previous: Reading | null = JSON.parse(server.reading ?? 'null')
+        const series = server.series ?? added.get(server.server_id)
+        const isAsListed = server.series === null || readAt.get(server.server_id) === previous?.at
+        // Another process that had the pool has measured it meanwhile: its traffic must not count twice.
+        if (series === undefined || !isAsListed) continue
+        this.#note(rows, { ...server, series, previous }, measurements.get(server.server_id), at)
+      }
+      const { meters, samples, traffic } = rows
+      if (meters.length === 0) return
       await store.saveMeters(tx, meters)
       await store.insertSamples(tx, samples)
       if (traffic.length > 0) await addTraffic(tx, traffic)
@@ -170,11 +200,10 @@ export class Sampler {
   /** Adds the rows that come of a server's measurement. */
   #note(
     { meters, samples, traffic }: Rows,
-    { server_id, account_id, series, reading }: Metered & { series: number },
+    { server_id, account_id, series, previous }: Metered & { series: number; previous: Reading | null },
     measured: Measurement | undefined,
     at: number,
   ): void {
-    const previous: Reading | null = JSON.parse(reading ?? 'null')
     const next = measured ? nextReading(previous, measured) : null
     if (!measured || !next) return
     const usage = usageSince(previous, measured, LONGEST_ROUNDS * this.#everyMs)
@@ -187,14 +216,14 @@ export class Sampler {
   }
 
   /** Computes the coarser samples that are due. */
-  async #rollUp(since: number, now: number): Promise<void> {
-    const { db } = this.#options
+  async #rollUp(pools: readonly string[], since: number, now: number): Promise<void> {
+    const { db, servers } = this.#options
     for (const [at, { resolution: to, madeEvery }] of tiers.entries()) {
       const finer = tiers[at - 1]
       const from = Math.floor(since / 1000 / madeEvery) * madeEvery
       const until = Math.floor(now / 1000 / madeEvery) * madeEvery
       if (!finer || until <= from) continue
-      const series = await store.seriesReadSince(db, from * 1000)
+      const series = await store.seriesReadSince(db, from * 1000, servers.present, pools)
       for (let first = 0; first < series.length; first += BATCH) {
         const batch = series.slice(first, first + BATCH)
         await store.rollUp(db, batch, { from: finer.resolution, to }, { from, until })

@@ -1,17 +1,76 @@
 import { sql } from 'kysely'
 import type { Lent, Queries } from '../database/database.ts'
+import { inParts } from '../database/in-parts.ts'
 import type { MeterTable, SampleTable } from './tables.ts'
 
-export type ServerIds = Lent<{ server_id: string }>
+export type PresentServers = Lent<{ server_id: string; pool: string }>
 export type PoweredServers = Lent<{ server_id: string; account_id: string; pool: string }>
 
 /** Each of these servers, with its last reading. */
-export function listMetered(db: Queries, powered: PoweredServers) {
+export function listMetered(db: Queries, powered: PoweredServers, pools: readonly string[]) {
   return db
     .selectFrom(powered(db).as('powered'))
     .leftJoin('meters', 'meters.server_id', 'powered.server_id')
     .select(['powered.server_id', 'powered.account_id', 'powered.pool', 'series', 'reading'])
+    .where('powered.pool', 'in', pools)
     .execute()
+}
+
+/**
+ * Adds meters of servers that are measured for the first time, each under a number that no other process takes.
+ * @returns the numbers; servers that another process has added meanwhile have none
+ */
+export async function addMeters(
+  tx: Queries,
+  servers: readonly { server_id: string }[],
+): Promise<Map<string, number>> {
+  const added = new Map<string, number>()
+  for (let left = servers.map(({ server_id }) => server_id).sort(); left.length > 0; ) {
+    const highest = await highestSeries(tx)
+    const rows = left.map((server_id, at) => ({
+      server_id,
+      series: highest + 1 + at,
+      reading: 'null',
+      read_at: 0,
+    }))
+    const written = await tx
+      .insertInto('meters')
+      .values(rows)
+      .onConflict((oc) => oc.doNothing())
+      .returning(['server_id', 'series'])
+      .execute()
+    for (const { server_id, series } of written) added.set(server_id, series)
+    const missing = left.filter((id) => !added.has(id))
+    // Those that are still absent had a number that was taken meanwhile.
+    const others =
+      missing.length > 0
+        ? await lockMeters(
+            tx,
+            missing.map((server_id) => ({ server_id })),
+          )
+        : new Map()
+    left = missing.filter((id) => !others.has(id))
+  }
+  return added
+}
+
+/** The time at which each of these servers was measured last, until the transaction ends. */
+export async function lockMeters(
+  tx: Queries,
+  servers: readonly { server_id: string }[],
+): Promise<Map<string, number>> {
+  const rows = await inParts(
+    servers.map(({ server_id }) => server_id),
+    (ids) =>
+      tx
+        .selectFrom('meters')
+        .select(['server_id', 'read_at'])
+        .where('server_id', 'in', ids)
+        .orderBy('server_id')
+        .forUpdate()
+        .execute(),
+  )
+  return new Map(rows.map(({ server_id, read_at }) => [server_id, read_at]))
 }
 
 export function findMeter(db: Queries, serverId: string): Promise<MeterTable | undefined> {
@@ -26,10 +85,16 @@ export async function highestSeries(db: Queries): Promise<number> {
   return highest ?? 0
 }
 
-/** Returns the time of the last round, of this process of the service or an earlier one. */
-export async function lastReadAt(db: Queries): Promise<number | null> {
+/** Returns the time of the last round in these pools, of whatever process. */
+export async function lastReadAt(
+  db: Queries,
+  present: PresentServers,
+  pools: readonly string[],
+): Promise<number | null> {
   const { last } = await db
     .selectFrom('meters')
+    .innerJoin(present(db).as('present'), 'present.server_id', 'meters.server_id')
+    .where('present.pool', 'in', pools)
     .select((eb) => eb.fn.max('read_at').as('last'))
     .executeTakeFirstOrThrow()
   return last
@@ -67,9 +132,20 @@ export function insertSamples(tx: Queries, rows: readonly SampleTable[]) {
     .execute()
 }
 
-/** The series that were read at this time or later. */
-export async function seriesReadSince(db: Queries, readAt: number): Promise<number[]> {
-  const rows = await db.selectFrom('meters').select('series').where('read_at', '>=', readAt).execute()
+/** The series of servers in these pools that were read at this time or later. */
+export async function seriesReadSince(
+  db: Queries,
+  readAt: number,
+  present: PresentServers,
+  pools: readonly string[],
+): Promise<number[]> {
+  const rows = await db
+    .selectFrom('meters')
+    .innerJoin(present(db).as('present'), 'present.server_id', 'meters.server_id')
+    .select('series')
+    .where('read_at', '>=', readAt)
+    .where('present.pool', 'in', pools)
+    .execute()
   return rows.map(({ series }) => series)
 }
 
@@ -170,7 +246,7 @@ export function latestSample(db: Queries, series: number, resolution: number) {
 }
 
 /** The next meters in a walk through all of them, and whether their servers are gone. */
-export async function nextMeters(db: Queries, present: ServerIds, after: number, limit: number) {
+export async function nextMeters(db: Queries, present: PresentServers, after: number, limit: number) {
   const rows = await db
     .selectFrom('meters')
     .leftJoin(present(db).as('present'), 'present.server_id', 'meters.server_id')

@@ -7,6 +7,7 @@ import type { Database, Lent, Queries } from '../database/database.ts'
 import { asCaller } from '../database/line.ts'
 import { Loop } from '../loop.ts'
 import { type Duty, duties, type Listener, type Peers, type Role, type Topic } from './peers.ts'
+import { handOut, readShares } from './shares.ts'
 
 const BEAT_EVERY_MS = 2_000
 /** The time without heartbeats after which a process counts as dead, and others take over its work. */
@@ -37,6 +38,8 @@ export class Members implements Peers {
   readonly #loop: Loop
   readonly #heirs: Heir[] = []
   #held = new Set<string>()
+  #pools: readonly string[] = []
+  #shares: ReadonlyMap<string, string> = new Map()
   /** The start of the last heartbeat that reached the database, by a monotonic clock. */
   #beatAt = Number.NEGATIVE_INFINITY
   #answering = 1
@@ -58,6 +61,11 @@ export class Members implements Peers {
     this.#heirs.push(heir)
   }
 
+  /** @param pools those whose machines this process can look after, as each other one can */
+  share(pools: readonly string[]): void {
+    this.#pools = pools
+  }
+
   /** Resolves when the other processes know this one, and this one knows its duties. */
   async start(): Promise<void> {
     await this.beat()
@@ -68,6 +76,7 @@ export class Members implements Peers {
   async stop(): Promise<void> {
     await this.#loop.stop()
     this.#held.clear()
+    this.#shares = new Map()
     const { db } = this.#options
     await db
       .deleteFrom('processes')
@@ -87,6 +96,12 @@ export class Members implements Peers {
     return this.#held.has(duty) && performance.now() - this.#beatAt < SILENT_MS
   }
 
+  holdsPool(pool: string): boolean {
+    const owner = this.#shares.get(pool)
+    if (owner === undefined) return this.holds('reconciler')
+    return owner === this.processId && performance.now() - this.#beatAt < SILENT_MS
+  }
+
   ring(topic: Topic, ids?: readonly string[]): void {
     this.#options.bells.ring(topic, ids)
   }
@@ -103,12 +118,16 @@ export class Members implements Peers {
     const hasInherited = await asCaller('beat', () =>
       db.transaction().execute(async (tx) => {
         await this.#sign(tx)
-        return role !== 'api' && (await this.#takeOver(tx))
+        if (role === 'api') return false
+        const isHeir = await this.#takeOver(tx)
+        await handOut(tx, this.processId, this.#pools)
+        return isHeir
       }),
     )
     if (hasInherited) this.ring('operations')
     const own = db.selectFrom('duties').select('name').where('owner', '=', this.processId)
     this.#held = new Set((await asCaller('beat', () => own.execute())).map(({ name }) => name))
+    this.#shares = await asCaller('beat', () => readShares(db))
     const { total } = await asCaller('beat', () =>
       db
         .selectFrom('processes')

@@ -18,6 +18,8 @@ export type Role = 'all' | 'api' | 'worker'
 export interface Peers {
   /** True if this process has the duty at this moment. */
   holds(duty: Duty): boolean
+  /** True if this process looks after the machines of a pool at this moment: they are measured and reconciled here. */
+  holdsPool(pool: string): boolean
   /** The number of processes that answer requests. */
   readonly answering: number
   /** The ids of the processes that are alive; null: there is only this one. */
@@ -53,6 +55,7 @@ export function noPeers(): Peers {
   const listeners = new Listeners()
   return {
     holds: () => true,
+    holdsPool: () => true,
     answering: 1,
     living: null,
     ring: (topic, ids = []) => listeners.tell(topic, ids),

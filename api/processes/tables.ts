@@ -2,6 +2,7 @@ declare module '../database/schema.ts' {
   interface Schema {
     processes: ProcessTable
     duties: DutyTable
+    pool_shares: PoolShareTable
   }
 }
 
@@ -14,6 +15,14 @@ export interface ProcessTable {
   started_at: number
   /** By the database's clock. */
   seen_at: number
+}
+
+/** The pool whose machines a process looks after, if the one that has the duty of the reconciler has said so. */
+export interface PoolShareTable {
+  pool: string
+  owner: string
+  /** The process that said so. If another one has the duty, of this version or an earlier one, it holds no more. */
+  given_by: string
 }
 
 /** A duty that one process has for all of them. */

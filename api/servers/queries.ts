@@ -124,9 +124,14 @@ export function operatedServers(db: Queries) {
   ])
 }
 
+/** Servers that are not gone, with their pools. */
+export function pooledServers(db: Queries) {
+  return presentServers(db).select('pool')
+}
+
 /** Servers whose machines may be on. */
 export function poweredServers(db: Queries) {
-  return presentServers(db).select(['account_id', 'pool']).where('status', 'in', poweredStatuses)
+  return pooledServers(db).select('account_id').where('status', 'in', poweredStatuses)
 }
 
 /** The servers of a pool whose machines should be on. */

@@ -206,12 +206,15 @@ export async function postponeBackup(db: Queries, serverId: string, until: numbe
     .execute()
 }
 
-/** Servers of a pool whose machines should be off. */
-export function listOff(db: Queries, pool: string) {
+/** The next servers of a pool whose machines should be off, in a walk through all of them. */
+export function listOff(db: Queries, pool: string, { after, limit }: Walk) {
   return alive(db)
     .select(['server_id', 'updated_at'])
     .where('status', 'in', offIn)
     .where('pool', '=', pool)
+    .where('server_id', '>', after)
+    .orderBy('server_id')
+    .limit(limit)
     .execute()
 }
 

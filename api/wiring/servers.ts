@@ -16,7 +16,7 @@ import { serverProcedures } from '../servers/lifecycle/procedures.ts'
 import { Reconciler } from '../servers/lifecycle/reconcile.ts'
 import { DRIVE_SUBJECT, SERVER_SUBJECT } from '../servers/operations.ts'
 import { Orders } from '../servers/order/orders.ts'
-import { poweredServers, presentServers, protectedServers } from '../servers/queries.ts'
+import { pooledServers, poweredServers, protectedServers } from '../servers/queries.ts'
 import { serverRows } from '../servers/rows.ts'
 import { serverProblems } from '../servers/schema.ts'
 import { Servers } from '../servers/servers.ts'
@@ -63,7 +63,7 @@ export function renting(options: Wired, capacity: Capacity, turns: Turns) {
   const watching = { db, clock, drivers, log, peers }
   const reconciler = new Reconciler({ ...watching, engine, connectivity })
   const backups = new BackupSchedule({ ...watching, engine, offsite })
-  const measured = { powered: poweredServers, present: presentServers }
+  const measured = { powered: poweredServers, present: pooledServers }
   const sampler = new Sampler({ ...watching, servers: measured, everySeconds: sampleSeconds })
   const parts = {
     downloads,

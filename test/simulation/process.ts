@@ -180,6 +180,7 @@ export class Process {
 function alone(listeners: Listeners): Peers {
   return {
     holds: () => true,
+    holdsPool: () => true,
     answering: 1,
     living: null,
     ring: (topic, ids = []) => listeners.tell(topic, ids),
@@ -195,6 +196,7 @@ async function startWorkers(app: App, members: Members | null): Promise<void> {
   app.consoles.start()
   members?.inherit(app.engine.inherit)
   members?.inherit(app.webhooks.inherit)
+  members?.share(['simulator'])
   await app.engine.start({ isAlone })
   app.reconciler.start()
   app.backups.start()

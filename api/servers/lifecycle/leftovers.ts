@@ -4,6 +4,7 @@ import type { Database } from '../../database/database.ts'
 import type { Driver } from '../../drivers/driver.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Engine } from '../../operations/engine.ts'
+import type { Peers } from '../../processes/peers.ts'
 import { deletedVolumes } from '../../volumes/queries.ts'
 import { begin } from '../begin.ts'
 import { offIn } from '../states.ts'
@@ -12,10 +13,15 @@ import { deletedServers, listOff, lockServer } from '../store.ts'
 /** Commands of a process that was cut off have reached their machines by then, or never will. */
 export const LATE_MS = 3600_000
 
+/** The servers of a pool that are read at once. */
+const PAGE = 1_000
+type Off = Awaited<ReturnType<typeof listOff>>[number]
+
 interface LeftoverOptions {
   db: Database
   clock: Clock
   drivers: Drivers
+  peers: Peers
   engine: Engine
   log: Logger
 }
@@ -25,21 +31,20 @@ interface LeftoverOptions {
  * another one continues its operations. The last command of the first may still arrive after that.
  */
 export async function endLeftovers(options: LeftoverOptions): Promise<void> {
-  const { drivers, engine, log } = options
+  const { drivers, peers, engine, log } = options
   await Promise.all(
-    drivers.pools.map((pool) =>
-      endIn(pool, options).catch((error: unknown) =>
-        log.error({ err: error, pool }, 'the machines of a pool could not be swept; trying again'),
+    drivers.pools
+      .filter((pool) => peers.holdsPool(pool))
+      .map((pool) =>
+        endIn(pool, options).catch((error: unknown) =>
+          log.error({ err: error, pool }, 'the machines of a pool could not be swept; trying again'),
+        ),
       ),
-    ),
   )
   engine.wake()
 }
 
 async function endIn(pool: string, { db, clock, drivers, log }: LeftoverOptions): Promise<void> {
-  // Those that are off are read first, so that a machine listed afterwards does not belong to an operation that has
-  // just ended.
-  const off = await listOff(db, pool)
   const driver = drivers.at(pool)
   const machines = await driver.list()
   // However long ago they were deleted: no process may have run since the command arrived.
@@ -50,9 +55,13 @@ async function endIn(pool: string, { db, clock, drivers, log }: LeftoverOptions)
     await driver.destroy(server_id)
   }
   await removeVolumes(pool, { db, driver, log })
-  for (const server of off)
-    if (machines.get(server.server_id)?.power === 'running')
-      await turnOff({ db, clock, driver, log }, server.server_id, server.updated_at)
+  for (let after: string | undefined = ''; after !== undefined; ) {
+    const off: Off[] = await listOff(db, pool, { after, limit: PAGE })
+    for (const server of off)
+      if (machines.get(server.server_id)?.power === 'running')
+        await turnOff({ db, clock, driver, log }, server.server_id, server.updated_at)
+    after = off.length < PAGE ? undefined : off.at(-1)?.server_id
+  }
 }
 
 /** Removes volumes that were created after they were deleted: nobody has them, and nobody pays for them. */

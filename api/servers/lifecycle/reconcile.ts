@@ -39,6 +39,11 @@ interface ReconcilerOptions {
   peers: Peers
 }
 
+/** Pools whose driver is not open are left to the process with the duty, which reports them. */
+function hasPools({ drivers, peers }: Pick<ReconcilerOptions, 'drivers' | 'peers'>): boolean {
+  return peers.holds('reconciler') || drivers.pools.some((pool) => peers.holdsPool(pool))
+}
+
 /** Records changes of machines outside of operations: they turned off, died, or answered late. */
 export class Reconciler {
   readonly #options: ReconcilerOptions
@@ -53,7 +58,7 @@ export class Reconciler {
       turn: () => this.look(),
       failure: 'machines could not be checked; trying again',
       pauseMs: () => LOOK_EVERY_MS,
-      isOurs: () => options.peers.holds('reconciler'),
+      isOurs: () => hasPools(options),
     })
     this.#sweeping = new Loop({
       clock: options.clock,
@@ -61,7 +66,7 @@ export class Reconciler {
       turn: () => this.sweep(),
       failure: 'machines could not be swept; trying again',
       pauseMs: () => SWEEP_EVERY_MS,
-      isOurs: () => options.peers.holds('reconciler'),
+      isOurs: () => hasPools(options),
     })
   }
 
@@ -81,10 +86,10 @@ export class Reconciler {
     await discardSnapshots(this.#options)
   }
 
-  /** Checks all machines, each pool separately, so that a driver that is down delays no other. */
+  /** Checks the machines of this process's pools, each separately, so that a driver that is down delays no other. */
   async look(): Promise<void> {
-    const { db, log } = this.#options
-    const pools = await poolsOfRunning(db)
+    const { db, log, peers } = this.#options
+    const pools = (await poolsOfRunning(db)).filter((pool) => peers.holdsPool(pool))
     await Promise.all(
       pools.map((pool) =>
         this.#lookAt(pool).catch((error: unknown) =>

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { type Measurement, PLAIN_NETWORK } from '../../../api/drivers/driver.ts'
 import { Sampler } from '../../../api/monitoring/sampler.ts'
 import { noPeers } from '../../../api/processes/peers.ts'
-import { poweredServers, presentServers } from '../../../api/servers/queries.ts'
+import { pooledServers, poweredServers } from '../../../api/servers/queries.ts'
 import { type TestApp, testApp } from '../../harness/app.ts'
 import { issues, make } from '../harness/ordering.ts'
 
@@ -427,7 +427,7 @@ test('a service that dies between a sample and its roll-up loses neither', async
   // The round that would make the minutes: all that it has done is in the database, but for those.
   await sample(t, 1)
   await t.db.deleteFrom('samples').where('resolution', '=', 60).execute()
-  const servers = { powered: poweredServers, present: presentServers }
+  const servers = { powered: poweredServers, present: pooledServers }
   const next = new Sampler({ ...t, log: t.app.http.log, servers, peers: noPeers(), everySeconds: 10 })
   t.clock.advance(10_000)
   await next.round()

@@ -1,0 +1,68 @@
+import type { Queries } from '../database/database.ts'
+
+/** The process that looks after each pool; a pool that is absent belongs to the process with the duty. */
+export async function readShares(db: Queries): Promise<Map<string, string>> {
+  const rows = await db
+    .selectFrom('pool_shares')
+    .innerJoin('duties', 'duties.owner', 'pool_shares.given_by')
+    .where('duties.name', '=', 'reconciler')
+    .select(['pool_shares.pool', 'pool_shares.owner'])
+    .execute()
+  return new Map(rows.map(({ pool, owner }) => [pool, owner]))
+}
+
+/**
+ * Hands the pools out to the processes that work, if this one has the duty. Pools stay where they are as long as no
+ * process has more than its part.
+ */
+export async function handOut(tx: Queries, self: string, pools: readonly string[]): Promise<void> {
+  const duty = await tx
+    .selectFrom('duties')
+    .select('owner')
+    .where('name', '=', 'reconciler')
+    .executeTakeFirst()
+  if (duty?.owner !== self) return
+  const workers = await tx
+    .selectFrom('processes')
+    .select('process_id')
+    .where('role', '<>', 'api')
+    .orderBy('process_id')
+    .execute()
+  const living = workers.map(({ process_id }) => process_id)
+  const before = await tx.selectFrom('pool_shares').selectAll().execute()
+  const owners = divided(pools, living, new Map(before.map(({ pool, owner }) => [pool, owner])))
+  const changed = [...owners].filter(
+    ([pool, owner]) =>
+      !before.some((row) => row.pool === pool && row.owner === owner && row.given_by === self),
+  )
+  if (changed.length === 0) return
+  await tx
+    .insertInto('pool_shares')
+    .values(changed.map(([pool, owner]) => ({ pool, owner, given_by: self })))
+    .onConflict((conflict) =>
+      conflict
+        .column('pool')
+        .doUpdateSet((eb) => ({ owner: eb.ref('excluded.owner'), given_by: eb.ref('excluded.given_by') })),
+    )
+    .execute()
+}
+
+/** Divides pools among processes, so that none has over one more than another, and as few as possible move. */
+export function divided(
+  pools: readonly string[],
+  living: readonly string[],
+  before: ReadonlyMap<string, string>,
+): Map<string, string> {
+  const held = new Map(living.map((process): [string, string[]] => [process, []]))
+  const free: string[] = []
+  const most = Math.ceil(pools.length / living.length)
+  for (const pool of pools) {
+    const own = held.get(before.get(pool) ?? '')
+    if (own && own.length < most) own.push(pool)
+    else free.push(pool)
+  }
+  const fewest = () => [...held.values()].reduce((least, own) => (own.length < least.length ? own : least))
+  for (const pool of free) fewest().push(pool)
+  for (const own of held.values()) while (own.length > fewest().length + 1) fewest().push(own.pop() ?? '')
+  return new Map([...held].flatMap(([process, own]) => own.map((pool): [string, string] => [pool, process])))
+}
