@@ -1,4 +1,5 @@
-// `npm test`: format and lint, types, then every test. All parts run, so that one look shows all that is wrong.
+// `npm test`: format and lint, types, then all tests but those of the QEMU driver, whose emulated guests take as long as
+// the rest: npm test -- --project qemu runs them. All parts run, so that one look shows all that is wrong.
 // Arguments go to vitest: npm test -- --project unit
 import { spawnSync } from 'node:child_process'
 import { accessSync, constants, mkdtempSync, rmSync } from 'node:fs'
@@ -50,8 +51,8 @@ if (lacksScript && process.env.CI) failedParts.push('Terminal (not installed: sc
 
 const folder = mkdtempSync(path.join(tmpdir(), 'berth-test-'))
 const file = path.join(folder, 'report.json')
-const selection =
-  missing.length > 0 && !given.some((arg) => arg.startsWith('--project')) ? ['--project=!qemu'] : []
+const isNarrow = given.some((arg) => arg.startsWith('--project'))
+const selection = given.length === 0 || (missing.length > 0 && !isNarrow) ? ['--project=!qemu'] : []
 const isGreen = part('vitest: tests', 'vitest', [
   'run',
   '--reporter=default',
@@ -66,8 +67,9 @@ rmSync(folder, { recursive: true })
 if (!isGreen && !report?.failed) failedParts.push('vitest')
 
 console.log('')
-if (selection.length > 0)
+if (missing.length > 0)
   console.log(`*** QEMU tests were skipped because these are not installed: ${missing.join(', ')} ***`)
+else if (selection.length > 0) console.log('The QEMU driver has tests of its own: npm test -- --project qemu')
 if (lacksScript) console.log('*** Tests in a terminal were skipped because script is not installed ***')
 if (lacksBrowser) console.log('*** Browser tests were skipped because chromium is not installed ***')
 for (const name of failedParts) console.log(`Failed: ${name}`)
