@@ -53,9 +53,10 @@ const PAGE = 256
 const OF_EACH = 8
 
 /**
- * The statement of claimDue. It reads one page of what is due; only if that is full, it adds the oldest few of each
- * account, so that a long backlog of one neither costs more nor hides the others. Its plan must not depend on PostgreSQL's statistics: these often say that nothing is due,
- * and a join of a backlog with itself then costs its square. So rows are read once, sorted, and found again by id.
+ * The statement of claimDue. It reads one page of what is due. Only if that is full, it adds the oldest few of each
+ * account, so that a long backlog of one neither costs more nor hides the others. Its plan must not depend on
+ * PostgreSQL's statistics: these often say that nothing is due, and a join of a backlog with itself then costs its
+ * square. So rows are read once, sorted, and found again by id.
  */
 export function claiming(
   db: Queries,
