@@ -54,13 +54,16 @@ export async function addMeters(
   return added
 }
 
-/** The time at which each of these servers was measured last, until the transaction ends. */
+/**
+ * The time at which each of these servers was measured last, until the transaction ends. They are locked in one order,
+ * so that no two processes wait for each other.
+ */
 export async function lockMeters(
   tx: Queries,
   servers: readonly { server_id: string }[],
 ): Promise<Map<string, number>> {
   const rows = await inParts(
-    servers.map(({ server_id }) => server_id),
+    servers.map(({ server_id }) => server_id).sort(),
     (ids) =>
       tx
         .selectFrom('meters')
