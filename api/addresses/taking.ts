@@ -251,6 +251,8 @@ export async function repriceAddressesOf(
     await db.transaction().execute(async (tx) => {
       const row = await writePrice(tx, address_id, { ...price, updated_at: now })
         .where('priced_at', '=', priced_at)
+        // Another process may have moved it meanwhile.
+        .where('price_month', '=', price_month)
         .returningAll()
         .executeTakeFirst()
       if (row) await billPrice(tx, row, at, now)

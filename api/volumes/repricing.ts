@@ -48,7 +48,9 @@ export async function repriceVolumesOf(
     if (!zone || price?.price_month === volume.price_month) continue
     await db.transaction().execute(async (tx) => {
       const row = await lockVolume(tx, volume_id)
-      if (row) await moveToPrice(tx, catalog, zone, row, { from: row.priced_at, at, now })
+      // Another process may have moved it meanwhile.
+      if (!row || row.price_month !== volume.price_month) return
+      await moveToPrice(tx, catalog, zone, row, { from: row.priced_at, at, now })
     })
   }
 }

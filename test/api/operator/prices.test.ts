@@ -133,6 +133,24 @@ test('what was ordered at earlier prices moves to those of its account within a 
   expect((await due()).every(({ repriced_since }) => repriced_since === null)).toBe(true)
 })
 
+test('processes that move what an account has to its prices at the same time tell each change once', async () => {
+  const { t, set } = await withPrices()
+  await make(t, { ...CUSTOM, name: 'web-1', enable_ipv4: true })
+  await t.call('POST', '/volumes', { name: 'v', zone_slug: 'local-1', size_gb: 10 })
+  await set({ price_percent: -10, preset_prices_rub: {} })
+  // As orders leave them that read the prices before the change and were written after it.
+  await t.db.updateTable('volumes').set({ price_month: 3_000_000 }).execute()
+  await t.db.updateTable('addresses').set({ price_month: 3_000_000 }).execute()
+  const told = async () => {
+    const events = t.db.selectFrom('events').select('type').orderBy('type')
+    const rows = await events.where('type', 'in', ['address.updated', 'volume.updated']).execute()
+    return rows.map(({ type }) => type)
+  }
+  await t.db.deleteFrom('events').execute()
+  await Promise.all([1, 2, 3].map(() => t.app.billing.look()))
+  expect(await told()).toEqual(['address.updated', 'volume.updated'])
+})
+
 test('prices that make no sense are refused, and only a token for money sets any', async () => {
   const { t, shop, set } = await withPrices()
   const wrong = [
