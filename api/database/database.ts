@@ -76,6 +76,7 @@ import * as operationsWaiting from './migrations/0065-operations-waiting.ts'
 import * as announcements from './migrations/0066-announcements.ts'
 import * as differences from './migrations/0067-differences.ts'
 import * as poolShares from './migrations/0068-pool-shares.ts'
+import * as takesPools from './migrations/0069-takes-pools.ts'
 import { PostgresConnection, Unchanged, Unreachable } from './postgres-connection.ts'
 import type { Schema } from './schema.ts'
 
@@ -156,6 +157,7 @@ export const migrations: Record<string, Migration> = {
   '0066-announcements': announcements,
   '0067-differences': differences,
   '0068-pool-shares': poolShares,
+  '0069-takes-pools': takesPools,
 }
 
 /**

@@ -143,6 +143,7 @@ export class Members implements Peers {
     const { role } = this.#options
     const { rows } = await sql<{ now: number }>`SELECT ${NOW} AS now`.execute(tx)
     const now = rows[0]?.now ?? this.#options.clock.now()
+    const takes_pools = this.#pools.length > 0 ? 1 : 0
     this.#compareClocks(now)
     await tx
       .insertInto('processes')
@@ -153,8 +154,9 @@ export class Members implements Peers {
         pid: process.pid,
         started_at: now,
         seen_at: now,
+        takes_pools,
       })
-      .onConflict((conflict) => conflict.column('process_id').doUpdateSet({ seen_at: now }))
+      .onConflict((conflict) => conflict.column('process_id').doUpdateSet({ seen_at: now, takes_pools }))
       .execute()
   }
 

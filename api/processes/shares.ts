@@ -12,8 +12,8 @@ export async function readShares(db: Queries): Promise<Map<string, string>> {
 }
 
 /**
- * Hands the pools out to the processes that work, if this one has the duty. Pools stay where they are as long as no
- * process has more than its part.
+ * Hands the pools out to the processes that take some, if this one has the duty. Pools stay where they are as long as
+ * no process has more than its part.
  */
 export async function handOut(tx: Queries, self: string, pools: readonly string[]): Promise<void> {
   const duty = await tx
@@ -22,13 +22,13 @@ export async function handOut(tx: Queries, self: string, pools: readonly string[
     .where('name', '=', 'reconciler')
     .executeTakeFirst()
   if (duty?.owner !== self) return
-  const workers = await tx
+  const takers = await tx
     .selectFrom('processes')
     .select('process_id')
-    .where('role', '<>', 'api')
+    .where('takes_pools', '=', 1)
     .orderBy('process_id')
     .execute()
-  const living = workers.map(({ process_id }) => process_id)
+  const living = takers.map(({ process_id }) => process_id)
   const before = await tx.selectFrom('pool_shares').selectAll().execute()
   const owners = divided(pools, living, new Map(before.map(({ pool, owner }) => [pool, owner])))
   const changed = [...owners].filter(

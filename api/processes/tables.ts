@@ -15,6 +15,8 @@ export interface ProcessTable {
   started_at: number
   /** By the database's clock. */
   seen_at: number
+  /** 1: it looks after pools that are given to it; one of an earlier version, or that just starts, does not. */
+  takes_pools: number
 }
 
 /** The pool whose machines a process looks after, if the one that has the duty of the reconciler has said so. */

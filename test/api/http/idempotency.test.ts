@@ -178,7 +178,10 @@ test('the key of a process that is found dead is free at once; one that lives ho
   const join = async (process_id: string) => {
     const now = t.clock.now()
     const process = { process_id, role: 'all', host: 'h', pid: 1, started_at: now, seen_at: now } as const
-    await t.db.insertInto('processes').values(process).execute()
+    await t.db
+      .insertInto('processes')
+      .values({ ...process, takes_pools: 0 })
+      .execute()
     return new Idempotency({ ...t, secrets: new Secrets(Buffer.alloc(32, 7)), owner: process_id, living })
   }
   const [first, second] = [await join('first'), await join('second')]

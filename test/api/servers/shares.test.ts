@@ -144,12 +144,14 @@ test.runIf(process.env.BERTH_TEST_DATABASE === 'postgres')(
 
 test('the process with the duty hands out the pools, moves those of a dead one, and no other process does', async () => {
   const { db, drop } = await testDatabase()
-  const process = { role: 'worker', host: 'h', pid: 1, started_at: 0, seen_at: 0 } as const
+  const process = { role: 'worker', host: 'h', pid: 1, started_at: 0, seen_at: 0, takes_pools: 1 } as const
   await db
     .insertInto('processes')
     .values([
       ...['a', 'b'].map((process_id) => ({ ...process, process_id })),
-      { ...process, process_id: 'c', role: 'api' },
+      { ...process, process_id: 'c', role: 'api', takes_pools: 0 },
+      // One of an earlier version would leave its pools without anybody.
+      { ...process, process_id: 'earlier', takes_pools: 0 },
     ])
     .execute()
   await db.updateTable('duties').set({ owner: 'a' }).execute()
