@@ -7,6 +7,7 @@ import type { Database, Queries } from '../database/database.ts'
 import { countOf, type Page, pageOf } from '../database/page.ts'
 import { audit } from '../events/outbox.ts'
 import { ApiError, found } from '../http/contract/problem.ts'
+import { NoAnswer } from '../outgoing.ts'
 import type { FoundMethod, PaymentProvider } from './provider.ts'
 import { Refused } from './provider.ts'
 import { MOST_METHODS, paymentProblems } from './schema.ts'
@@ -133,7 +134,7 @@ async function stopCharging(
 
 /**
  * Has the providers forget deleted methods, and deletes their rows. One that a payment has yet to charge waits for it.
- * @throws NoAnswer if a provider does not answer
+ * @throws NoAnswer if a provider does not answer, after the others were asked
  */
 export async function forgetMethods(db: Database, providers: readonly PaymentProvider[]): Promise<void> {
   const removed = await db
@@ -156,12 +157,22 @@ export async function forgetMethods(db: Database, providers: readonly PaymentPro
     .orderBy('removed_at')
     .limit(FORGET_AT_ONCE)
     .execute()
+  const silent = new Map<string, NoAnswer>()
   for (const { method_id, provider: name, provider_id, customer_id } of removed) {
+    if (silent.has(name)) continue
     const provider = providers.find((each) => each.name === name)
-    await provider?.forget({ providerId: provider_id, customerId: customer_id }).catch((error: unknown) => {
+    try {
+      await provider?.forget({ providerId: provider_id, customerId: customer_id })
+    } catch (error) {
+      if (error instanceof NoAnswer) {
+        silent.set(name, error)
+        continue
+      }
       // The provider has forgotten it already.
       if (!(error instanceof Refused)) throw error
-    })
+    }
     await db.deleteFrom('payment_methods').where('method_id', '=', method_id).execute()
   }
+  const [failure] = silent.values()
+  if (failure) throw failure
 }

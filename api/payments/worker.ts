@@ -19,6 +19,9 @@ const APART_MS = 2_000
 /** A notification names a payment by few ids. */
 const MOST_IDS = 4
 const STUCK_MS = 30 * 24 * 3600_000
+/** The pauses after which a silent provider is asked again to forget a method: a key may lack the right for good. */
+const FORGET_AGAIN_MS = 10_000
+const LONGEST_FORGET_MS = 3600_000
 
 interface PaymentWorkerOptions extends ToppingUp {
   log: Logger
@@ -32,6 +35,8 @@ interface PaymentWorkerOptions extends ToppingUp {
 export class PaymentWorker {
   readonly #options: PaymentWorkerOptions
   readonly #loop: Loop
+  #forgetAt = Number.NEGATIVE_INFINITY
+  #forgetPauseMs = FORGET_AGAIN_MS
 
   constructor(options: PaymentWorkerOptions) {
     this.#options = options
@@ -85,7 +90,7 @@ export class PaymentWorker {
 
   /** Looks at payments that are due. @returns how many there were, at most AT_ONCE */
   async look(): Promise<number> {
-    const { db, clock, log, providers } = this.#options
+    const { db, clock, log } = this.#options
     const due = await db
       .selectFrom('payments')
       .selectAll()
@@ -103,15 +108,28 @@ export class PaymentWorker {
         'the provider of payments could not be asked; trying again',
       )
     await deleteOfClosed(db, clock)
-    await forgetMethods(db, providers).catch((error: unknown) => {
+    await this.#forget()
+    if (await topUpAccounts(this.#options)) this.wake()
+    return due.length
+  }
+
+  /** Has the providers forget deleted methods. One that does not answer is asked again after ever longer pauses. */
+  async #forget(): Promise<void> {
+    const { db, clock, log, providers } = this.#options
+    const now = clock.now()
+    if (now < this.#forgetAt) return
+    try {
+      await forgetMethods(db, providers)
+      this.#forgetPauseMs = FORGET_AGAIN_MS
+    } catch (error) {
       if (!(error instanceof NoAnswer)) throw error
+      this.#forgetAt = now + this.#forgetPauseMs
+      this.#forgetPauseMs = Math.min(2 * this.#forgetPauseMs, LONGEST_FORGET_MS)
       log.warn(
         { reason: error.message },
         'a deleted payment method is still known to its provider; trying again',
       )
-    })
-    if (await topUpAccounts(this.#options)) this.wake()
-    return due.length
+    }
   }
 
   /** @returns the reason why the provider could not be asked; null if it was */

@@ -90,6 +90,18 @@ test('a deleted method is forgotten by its provider, and cannot be charged', asy
   expect(await t.db.selectFrom('payment_methods').select('method_id').execute()).toEqual([])
 })
 
+test('a provider that does not answer is asked again after a pause to forget a method', async () => {
+  const { t, played, look, path } = await withMethod('stripe')
+  played.fault = 'down'
+  expect((await t.call('DELETE', path)).status).toBe(204)
+  await look()
+  played.fault = 'none'
+  await look(2_000)
+  expect(played.cards.size).toBe(1)
+  await look(10_000)
+  expect(played.cards.size).toBe(0)
+})
+
 test.each(PROVIDERS)(
   'once an account is closed its methods are forgotten, at %s too, and a resumed one has none',
   async (provider) => {
