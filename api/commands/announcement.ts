@@ -1,4 +1,5 @@
 import { Command, Option } from 'commander'
+import type { TSchema } from 'typebox'
 import {
   announcementView,
   createAnnouncement,
@@ -7,10 +8,13 @@ import {
   operatedView,
   updateAnnouncement,
 } from '../announcements/announcements.ts'
+import { AnnouncementCreate, AnnouncementUpdate } from '../announcements/schema.ts'
 import type { AnnouncementTable } from '../announcements/tables.ts'
 import { systemClock as clock } from '../clock.ts'
 import { ConfigError } from '../config.ts'
 import type { Database } from '../database/database.ts'
+import { invalid } from '../http/contract/problem.ts'
+import { compileCheck } from '../http/contract/validation.ts'
 import { catalogInForce } from './catalog.ts'
 import { paged, printMore } from './listing.ts'
 import { type ReadConfig, withDatabase } from './operator.ts'
@@ -71,13 +75,13 @@ function addCreateCommand(announcement: Command, config: ReadConfig): void {
       if (en === undefined || ru === undefined)
         throw new ConfigError('Give the text in both languages: --en and --ru.')
       await change(config, 'announcement create', async (place) => {
-        const { row } = await createAnnouncement(place, {
+        const body = checked(AnnouncementCreate, {
           ...{ kind, text: { en, ru } },
           ...(zone && { zones: zone }),
           ...(starts !== undefined && { starts_at: starts }),
           ...(ends !== undefined && { ends_at: ends }),
         })
-        return row
+        return (await createAnnouncement(place, body)).row
       })
     })
 }
@@ -89,15 +93,16 @@ function addUpdateCommand(announcement: Command, config: ReadConfig): void {
     .action(async (id: string, { kind, en, ru, zone, starts, ends }: Given) => {
       if ((en === undefined) !== (ru === undefined))
         throw new ConfigError('Give the text in both languages: --en and --ru.')
-      await change(config, 'announcement update', (place) =>
-        updateAnnouncement(place, id, {
+      await change(config, 'announcement update', async (place) => {
+        const body = checked(AnnouncementUpdate, {
           ...(kind && { kind }),
           ...(en !== undefined && ru !== undefined && { text: { en, ru } }),
           ...(zone && { zones: zone }),
           ...(starts !== undefined && { starts_at: starts }),
           ...(ends !== undefined && { ends_at: ends }),
-        }),
-      )
+        })
+        return updateAnnouncement(place, id, body)
+      })
     })
 }
 
@@ -111,6 +116,13 @@ async function change(
   const parsed = config()
   const { catalog } = await catalogInForce(parsed)
   await withDatabase(parsed, action, async (db: Database) => print(await run({ db, clock, catalog })))
+}
+
+/** Refuses what the API refuses, as customers read it by the API. @throws ApiError validation_failed */
+function checked<Body>(schema: TSchema, body: Body): Body {
+  const issues = compileCheck('body', schema)(body)
+  if (issues.length > 0) throw invalid(issues)
+  return body
 }
 
 function described(command: Command, start: string): Command {

@@ -373,6 +373,8 @@ test(
       [2, 'create', '--en', 'English only'],
       [2, 'update', id, '--ru', 'Только русский'],
       [1, 'create', ...texts, '--zone', 'mars-1'],
+      [1, 'create', '--en', 'Two\nlines', '--ru', 'Две строки'],
+      [1, 'update', id],
       [1, 'end', 'none'],
     ] as const)
       expect([wrong, (await announcement(...wrong)).code]).toEqual([wrong, code])
