@@ -1,4 +1,4 @@
-import type { Database, Lent, Queries } from '../database/database.ts'
+import { type Database, isLockFailure, type Lent, type Queries } from '../database/database.ts'
 import { sentSince } from '../monitoring/traffic.ts'
 import { chargesBetween, hourAfter, monthStart, type Rate, stretchesBetween, wholeHour } from './accrual.ts'
 import { charge, type Entry } from './ledger.ts'
@@ -33,6 +33,8 @@ export async function chargeDue(options: MeteringOptions, now: number): Promise<
       .transaction()
       .execute((tx) => chargeBatch(tx, items, now))
       .catch((error) => {
+        // Another process kept an account locked for long: that is no item's fault, and the next look charges them.
+        if (isLockFailure(error)) return 0
         options.onFault?.(null, error)
         return chargeOneByOne(options, now)
       })
@@ -44,10 +46,15 @@ export async function chargeDue(options: MeteringOptions, now: number): Promise<
 /** An item that can't be charged must not keep the others from it: it is postponed for an hour, and reported. */
 async function chargeOneByOne({ db, items, onFault }: MeteringOptions, now: number): Promise<number> {
   const due = await dueMeters(db, now).execute()
+  let locked = 0
   for (const item of due)
     try {
       await db.transaction().execute((tx) => chargeBatch(tx, items, now, item.item_id))
     } catch (error) {
+      if (isLockFailure(error)) {
+        locked += 1
+        continue
+      }
       onFault?.(item, error)
       await db
         .updateTable('billing_meters')
@@ -55,7 +62,7 @@ async function chargeOneByOne({ db, items, onFault }: MeteringOptions, now: numb
         .where('item_id', '=', item.item_id)
         .execute()
     }
-  return due.length
+  return due.length - locked
 }
 
 /** The seconds for which the oldest charge has been due; 0 if no charge is due. */

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { chargeDue } from '../../../api/billing/metering.ts'
 import { Drivers } from '../../../api/drivers/drivers.ts'
@@ -139,6 +140,24 @@ test.runIf(process.env.BERTH_TEST_DATABASE === 'postgres')(
       expect(await chargeDue({ db: t.db, items: billedItems }, t.clock.now())).toBe(1)
     })
     expect(await chargeDue({ db: t.db, items: billedItems }, t.clock.now())).toBe(1)
+  },
+)
+
+test.runIf(process.env.BERTH_TEST_DATABASE === 'postgres')(
+  'an item whose account others keep locked for long is charged by the next look, and not called faulty',
+  async () => {
+    const t = await testApp({ balance: '10000.00' })
+    await make(t)
+    t.clock.advance(3600_000)
+    // As PostgreSQL refuses a lock after ten seconds.
+    await sql`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql
+      AS $$ BEGIN RAISE EXCEPTION 'locked' USING ERRCODE = '55P03'; END $$`.execute(t.db)
+    await sql`CREATE TRIGGER refused BEFORE INSERT ON transactions EXECUTE FUNCTION refuse()`.execute(t.db)
+    const faults: unknown[] = []
+    const options = { db: t.db, items: billedItems, onFault: (item: unknown) => void faults.push(item) }
+    expect(await chargeDue(options, t.clock.now())).toBe(0)
+    await sql`DROP TRIGGER refused ON transactions`.execute(t.db)
+    expect([await chargeDue(options, t.clock.now()), faults]).toEqual([1, []])
   },
 )
 
