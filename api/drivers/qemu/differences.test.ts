@@ -1,11 +1,22 @@
 import { execFile, execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { ImageSpec } from '../images.ts'
 import type { SnapshotState } from '../snapshots.ts'
+import { baseOf } from './image-node.ts'
 import { QemuWorld } from './test-world.ts'
 
 let world: QemuWorld
@@ -162,6 +173,35 @@ test('an image from a difference, and a difference that comes back from elsewher
   expectSame(id, 'changes')
   for (const name of ['changes', 'image']) await world.driver.removeSnapshot(name)
   await world.driver.destroy(id)
+})
+
+test('a full copy has no other below it, which an attempt that was cut off left', async () => {
+  const id = 'left'
+  await backedUp(id, 'full')
+  execFileSync('qemu-io', ['-c', 'write -q -z 100M 20M', diskOf(id)])
+  const out = join(placeOf('tmp'), 'again', 'out')
+  mkdirSync(out, { recursive: true })
+  linkSync(copyOf('full'), join(out, 'base.qcow2'))
+  await world.driver.removeSnapshot('full')
+  expect(await copied(id, 'again', 'full')).not.toHaveProperty('base')
+  expect(readdirSync(placeOf('again')).sort()).toEqual(['disk.qcow2', 'manifest.json'])
+  writeFileSync(fullOf('again'), '')
+  expect(baseOf(copyOf('again'))).toBeNull()
+  await world.driver.removeSnapshot('again')
+  await world.driver.destroy(id)
+})
+
+test('a machine whose difference has lost its full copy does not start with zeros in its place', async () => {
+  const id = 'headless'
+  await backedUp(id, 'full')
+  write(id, 100, 1)
+  await copied(id, 'changes', 'full')
+  await world.make('based', { image: { snapshotId: 'changes' } })
+  rmSync(fullOf('changes'))
+  await expect(world.driver.start('based')).rejects.toThrow()
+  expect((await world.driver.inspect('based')).power).toBe('stopped')
+  for (const machine of ['based', id]) await world.driver.destroy(machine)
+  for (const name of ['changes', 'full']) await world.driver.removeSnapshot(name)
 })
 
 test('a service killed at any moment leaves a difference that is whole, once, and nothing else', async () => {

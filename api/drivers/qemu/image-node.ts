@@ -1,13 +1,31 @@
-import { existsSync } from 'node:fs'
+import { closeSync, openSync, readSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
+import { isMissing } from '../../files.ts'
 
 /** The full copy under a difference, beside it: a link to the file of the snapshot that it was first. */
 export const BASE = 'base.qcow2'
 
-/** The full copy that an image needs below itself; null: the image is a full copy. */
+/** A qcow2 header begins with a magic number, a version, and the place of the backing file's name; 0: it has none. */
+const HEADER_BYTES = 16
+
+/**
+ * The full copy that an image needs below itself, where it has to be; null: the image is a full copy. The image decides:
+ * if its full copy is missing, a guest would find zeros instead of its data.
+ */
 export function baseOf(image: string): string | null {
-  const base = join(dirname(image), BASE)
-  return existsSync(base) ? base : null
+  const header = Buffer.alloc(HEADER_BYTES)
+  try {
+    const file = openSync(image, 'r')
+    try {
+      readSync(file, header, 0, HEADER_BYTES, 0)
+    } finally {
+      closeSync(file)
+    }
+  } catch (error) {
+    if (!isMissing(error)) throw error
+  }
+  const isDifference = header.toString('latin1', 0, 4) === 'QFI\xfb' && header.readBigUInt64BE(8) !== 0n
+  return isDifference ? join(dirname(image), BASE) : null
 }
 
 /** QEMU's description of an image and the full copy below it. Headers are not believed. */

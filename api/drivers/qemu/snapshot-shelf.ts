@@ -304,9 +304,8 @@ export class Shelf {
       const record = await readRecord(this.#layout.files(name))
       if (record && this.idOf(record.base) === id) return 'kept'
     }
-    await rm(join(this.place(id), DISK), { force: true })
-    // The mark goes with the folder, after the disk: a rest without a mark would look like a snapshot.
-    await rm(join(this.place(id), MANIFEST), { force: true })
+    // The mark goes with the folder, after them: a rest without a mark looks like a snapshot, or stays for ever.
+    for (const name of [DISK, BASE, MANIFEST]) await rm(join(this.place(id), name), { force: true })
     await rm(this.place(id), { recursive: true, force: true })
     return 'gone'
   }

@@ -358,17 +358,19 @@ export class Snapshots {
   ): Promise<Pick<Manifest, 'bytes' | 'sha256' | 'base'> | null> {
     const { baseId = id } = draft
     const base = await this.#uses.run(baseId, () => this.#shelf.addBase(id, draft))
-    if (!base) return null
     const { difference, disk } = this.#shelf.work(id)
     const { log, layout } = this.#options.context
     const places = { folder: layout.dataDir, draft: difference, target: disk }
-    const packed = await packDifference(source, base.bytes, places, signal).catch((error: unknown) => {
-      if (signal.aborted || (error instanceof DriverError && error.code === 'disk_full')) throw error
-      // The full copy may be damaged, which must not prevent the next one.
-      log.error({ snapshot_id: id, err: error }, 'A difference was not made; a full copy replaces it')
-      return null
-    })
-    if (packed) return { ...packed, base }
+    const packed =
+      base &&
+      (await packDifference(source, base.bytes, places, signal).catch((error: unknown) => {
+        if (signal.aborted || (error instanceof DriverError && error.code === 'disk_full')) throw error
+        // The full copy may be damaged, which must not prevent the next one.
+        log.error({ snapshot_id: id, err: error }, 'A difference was not made; a full copy replaces it')
+        return null
+      }))
+    if (base && packed) return { ...packed, base }
+    // An attempt that was cut off may have left them, while the full copy was still there.
     await rm(difference, { force: true })
     await this.#shelf.dropBase(id)
     return null
