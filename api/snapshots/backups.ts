@@ -53,15 +53,19 @@ export async function newestBackupAt(db: Queries, serverId: string): Promise<num
   return newest?.created_at ?? null
 }
 
-/** The full backup of a server that its next one may be a difference to; null: the next one is full, too. */
+/**
+ * The full backup of a server that its next one may be a difference to; null: the next one is full, too. So is the one
+ * after a damaged backup: the damage may be in the full one, which all its differences share.
+ */
 export async function fullBackup(db: Queries, serverId: string): Promise<string | null> {
   const newest = await backupsOf(db, serverId)
-    .select(['snapshot_id', 'base_id'])
-    .where('status', '=', 'available')
+    .select(['snapshot_id', 'base_id', 'status'])
+    .where('status', 'in', ['available', 'error'])
     .orderBy('snapshot_id', 'desc')
     .limit(MOST_DIFFERENCES)
     .execute()
-  return newest.find(({ base_id }) => base_id === null)?.snapshot_id ?? null
+  const last = newest.find(({ base_id, status }) => base_id === null || status === 'error')
+  return last?.status === 'available' ? last.snapshot_id : null
 }
 
 /**

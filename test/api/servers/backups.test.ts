@@ -356,3 +356,22 @@ test('the first backup is full, six differences follow, then there is another fu
   await t.finish()
   expect((await t.call('GET', `/operations/${body.operation_id}`)).body.status).toBe('succeeded')
 })
+
+test('the backup after a damaged difference is full, since the damage may be in what they share', async () => {
+  const t = await priced()
+  const id = await make(t, backupsAt(3))
+  await night(t, 3)
+  await night(t, 3)
+  const [difference] = await backups(t, id)
+  await t.driver.damages(String(difference?.backup_id))
+  t.clock.advance(20 * HOUR)
+  await t.app.backups.verify()
+  await due(t)
+  const [newest, damaged] = await t.db
+    .selectFrom('snapshots')
+    .select(['status', 'base_id'])
+    .orderBy('snapshot_id', 'desc')
+    .execute()
+  expect(damaged).toEqual({ status: 'error', base_id: expect.any(String) })
+  expect(newest).toEqual({ status: 'available', base_id: null })
+})
