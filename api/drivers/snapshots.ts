@@ -79,7 +79,7 @@ export interface SnapshotFiles {
 
   /**
    * Makes a snapshot ready whose files were written, if each is as given. One that is ready already stays.
-   * @returns what is wrong, for operators, after which nothing is left of it; null: nothing
+   * @returns the name of a file that is damaged, after which nothing is left of the snapshot; null: none is
    * @throws DriverError unavailable, unsupported
    */
   accept(snapshotId: string, files: readonly SnapshotFile[]): Promise<string | null>

@@ -44,7 +44,7 @@ function host(ids: readonly string[] = []): SnapshotFiles & { kept: Map<string, 
     },
     accept: async (id, wanted) => {
       const own = written.get(id) ?? new Map<string, Buffer>()
-      if (JSON.stringify([...own].map(describe)) !== JSON.stringify(wanted)) return 'damaged'
+      if (JSON.stringify([...own].map(describe)) !== JSON.stringify(wanted)) return 'disk'
       kept.set(id, own)
       return null
     },
@@ -150,13 +150,16 @@ test('a copy that somebody changed, cut or forged is not believed', async () => 
   ]
   for (const [what, change] of tampered) {
     change()
-    expect([what, await vault.bring(host(), 'one', wanted(sha256))]).toEqual([what, expect.any(String)])
+    const damage = await vault.bring(host(), 'one', wanted(sha256))
+    expect([what, damage]).toEqual([what, { snapshotId: 'one', reason: expect.any(String) }])
     for (const [key, bytes] of whole) server.objects.set(key, bytes)
   }
   // Anybody who knows the public key can write a list.
   const forger = open(new BucketPlace(server.place(), systemClock))
   await sent(forger, 'one', { ...host(['one']), read: async (_, { length }) => Buffer.alloc(length) })
-  expect(await vault.bring(host(), 'one', wanted(sha256))).toBe('damaged')
+  expect(await vault.bring(host(), 'one', wanted(sha256))).toMatchObject({
+    reason: expect.stringContaining('disk of one'),
+  })
 })
 
 function flipped({ objects }: TestBucket, key: string): void {

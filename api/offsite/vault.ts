@@ -10,6 +10,14 @@ interface Contents {
   files: SnapshotFile[]
 }
 
+/** A fault of a copy. */
+interface Damage {
+  /** The snapshot whose files are damaged: the one that was asked for, or the full copy below it. */
+  snapshotId: string
+  /** For operators. */
+  reason: string
+}
+
 interface Part {
   key: string
   name: string
@@ -83,27 +91,33 @@ export class Vault {
   /**
    * Brings a snapshot back to a host.
    * @param options.sha256 the hash that `send` returned: nothing else is believed
-   * @returns what is wrong with the copy, for operators; null: the snapshot is ready
+   * @returns what is wrong with the copy; null: the snapshot is ready
    * @throws PlaceError, DriverError, the signal's reason
    */
   async bring(
     target: SnapshotFiles,
     id: string,
     { sha256, progress, signal }: { sha256: string; progress: (share: number) => void; signal: AbortSignal },
-  ): Promise<string | null> {
+  ): Promise<Damage | null> {
     const text = await this.#open(`${id}/${LIST}`)
-    if (!text || hashOf(text) !== sha256) return `${this.place} has no whole copy of ${id}`
+    if (!text || hashOf(text) !== sha256)
+      return { snapshotId: id, reason: `${this.place} has no whole copy of ${id}` }
     // Its hash is that of a text from `send`.
     const { files, part_bytes } = JSON.parse(Buffer.from(text).toString()) as Contents
     const parts = partsOf(id, files, part_bytes)
+    const damageOf = (damaged: string, reason: string): Damage => {
+      return { snapshotId: files.find(({ name }) => name === damaged)?.of?.snapshotId ?? id, reason }
+    }
     for (const [at, { key, ...part }] of parts.entries()) {
       signal.throwIfAborted()
       const bytes = await this.#open(key)
-      if (bytes?.length !== part.length) return `${key} in ${this.place} is missing or damaged`
+      if (bytes?.length !== part.length)
+        return damageOf(part.name, `${key} in ${this.place} is missing or damaged`)
       await target.write(id, { name: part.name, at: part.at, bytes })
       progress((at + 1) / parts.length)
     }
-    return target.accept(id, files)
+    const damaged = await target.accept(id, files)
+    return damaged === null ? null : damageOf(damaged, `${damaged} of ${id} in ${this.place} is damaged`)
   }
 
   /** Removes all that there is of a copy. The list goes first: what is left without one counts as nothing. */

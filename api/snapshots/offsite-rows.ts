@@ -20,7 +20,8 @@ const columns = [
   ...(['offsite_parts', 'offsite_at', 'offsite_sha256'] as const),
 ] as const
 
-const EMPTY = { offsite_place: null, offsite_parts: 0, offsite_at: null, offsite_sha256: null } as const
+const PARTED = { offsite_parts: 0, offsite_at: null, offsite_sha256: null } as const
+const EMPTY = { offsite_place: null, ...PARTED } as const
 
 /** Differences that are kept, or not yet removed off site, need the parts of their full copy there. */
 function isBelow(eb: ExpressionBuilder<Schema, 'snapshots'>) {
@@ -89,6 +90,11 @@ export async function noteSent(db: Queries, snapshotId: string, sha256: string, 
   await writeKept(db, snapshotId, { ...whole, offsite_due_at: null, offsite_fault: null })
 }
 
+/** Notes that a copy off site is not whole any more. */
+export function noteParted(db: Queries, snapshotId: string): Promise<void> {
+  return writeSnapshot(db, snapshotId, PARTED)
+}
+
 /** Notes that nothing of a copy is off site. */
 export function noteRemoved(db: Queries, snapshotId: string): Promise<void> {
   return writeSnapshot(db, snapshotId, { ...EMPTY, offsite_due_at: null, offsite_fault: null })
@@ -100,8 +106,25 @@ export function postpone(db: Queries, snapshotId: string, dueAt: number, fault: 
 
 /** Notes that the copy off site is damaged. It is made anew if its host still has it. */
 export function noteDamaged(db: Queries, snapshotId: string, dueAt: number, fault: string): Promise<void> {
-  const anew = { offsite_parts: 0, offsite_at: null, offsite_sha256: null }
-  return writeSnapshot(db, snapshotId, { ...anew, offsite_due_at: dueAt, offsite_fault: fault.slice(0, 500) })
+  return writeSnapshot(db, snapshotId, {
+    ...PARTED,
+    offsite_due_at: dueAt,
+    offsite_fault: fault.slice(0, 500),
+  })
+}
+
+/**
+ * Sends all differences to a full copy again that is damaged off site. They still count as there: some may have brought
+ * the full copy along, and their host may have lost them.
+ */
+export async function sendAbove(db: Queries, baseId: string, dueAt: number, fault: string): Promise<void> {
+  await db
+    .updateTable('snapshots')
+    .set({ offsite_parts: 0, offsite_due_at: dueAt, offsite_fault: fault.slice(0, 500) })
+    .where('base_id', '=', baseId)
+    .where('deleted_at', 'is', null)
+    .where('offsite_at', 'is not', null)
+    .execute()
 }
 
 /** Counts copies by their state off site, for the operator. */

@@ -13,11 +13,13 @@ import {
   findOffsite,
   nextDue,
   noteDamaged,
+  noteParted,
   noteParts,
   noteRemoved,
   noteSent,
   type OffsiteRow,
   postpone,
+  sendAbove,
   sendAllTo,
 } from './offsite-rows.ts'
 
@@ -147,6 +149,8 @@ export class Offsite {
 
   async #remove(vault: Vault, { snapshot_id, offsite_place }: OffsiteRow): Promise<void> {
     const { db, log } = this.#options
+    // A removal that is cut off must not leave parts that a difference believes to be whole.
+    await noteParted(db, snapshot_id)
     if (offsite_place === vault.place) await vault.remove(snapshot_id)
     else if (offsite_place)
       log.warn({ snapshot_id, offsite_place }, 'a deleted copy stays in a place that is not set any more')
@@ -180,7 +184,7 @@ export class Offsite {
   /** Never fails. */
   async #carry(vault: Vault, row: OffsiteRow, begun: Bringing): Promise<Failure | null> {
     const { db, clock, log, drivers } = this.#options
-    const { snapshot_id, pool, base_id, offsite_sha256 } = row
+    const { snapshot_id, pool, offsite_sha256 } = row
     await this.#turns.acquire()
     try {
       const damage = await vault.bring(drivers.at(pool).snapshotFiles, snapshot_id, {
@@ -191,10 +195,11 @@ export class Offsite {
         signal: this.#stopping.signal,
       })
       if (damage === null) return null
-      log.error({ snapshot_id, reason: damage }, 'a copy off site is damaged')
-      // The fault may be in either.
-      for (const id of [base_id, snapshot_id])
-        if (id !== null) await noteDamaged(db, id, clock.now() + RETRY_MS, damage)
+      const { snapshotId: damagedId, reason } = damage
+      log.error({ snapshot_id, damaged_id: damagedId, reason }, 'a copy off site is damaged')
+      const dueAt = clock.now() + RETRY_MS
+      for (const id of new Set([damagedId, snapshot_id])) await noteDamaged(db, id, dueAt, reason)
+      if (damagedId !== snapshot_id) await sendAbove(db, damagedId, dueAt, reason)
       return { state: 'failed', code: 'damaged' }
     } catch (error) {
       const isFull = error instanceof DriverError && error.code === 'disk_full'

@@ -64,8 +64,10 @@ export class ShelfFiles implements SnapshotFiles {
   ): Promise<void> {
     const { shelf, requireRoom } = this.#options
     await requireRoom(bytes.length)
-    const folder = await shelf.folder(id)
-    await using file = await open(path.join(folder, plain(name)), at === 0 ? 'w' : 'r+', 0o600)
+    const place = path.join(await shelf.folder(id), plain(name))
+    // A link to a file of another snapshot may lie there.
+    if (at === 0) await rm(place, { force: true })
+    await using file = await open(place, at === 0 ? 'wx' : 'r+', 0o600)
     await file.write(bytes, 0, bytes.length, at)
   }
 
@@ -81,7 +83,7 @@ export class ShelfFiles implements SnapshotFiles {
         const file = path.join(out, plain(name))
         if ((await hashOf(file)) !== sha256) {
           await rm(out, { recursive: true, force: true })
-          return `${name} of the copy of ${id} is damaged`
+          return name
         }
         await chmod(file, 0o444)
         await using whole = await open(file)

@@ -273,7 +273,7 @@ test('a snapshot goes to another place and comes back as it was, also below the 
   expect(await files.list('travelled')).toBeNull()
   writeFileSync(copyOf('travelled'), 'rotten', { mode: 0o600 })
 
-  expect(await bring((bytes) => Buffer.from(bytes).fill(0))).toContain('damaged')
+  expect(await bring((bytes) => Buffer.from(bytes).fill(0))).toBe('disk.qcow2')
   expect(await files.list('travelled')).toBeNull()
   expect(await bring()).toBeNull()
   expect(await files.list('travelled')).toEqual(list)

@@ -98,8 +98,8 @@ export abstract class SimulatedSnapshots extends SimulatedVolumes implements Sna
       this.#written.delete(snapshotId)
       if (await this.#filesOf(snapshotId)) return null
       const bytesOfFile = (name: string) => written.get(name) ?? Buffer.alloc(0)
-      const isWhole = files.every(({ name, sha256 }) => sealOf(bytesOfFile(name)).sha256 === sha256)
-      if (!isWhole) return 'The snapshot is damaged.'
+      const damaged = files.find(({ name, sha256 }) => sealOf(bytesOfFile(name)).sha256 !== sha256)
+      if (damaged) return damaged.name
       const machine: Machine = JSON.parse(bytesOfFile(FILE).toString())
       if (machine.copy?.base) machine.copy.base.file = bytesOfFile(BASE).toString()
       await this.machines.change(copyId(snapshotId), () => machine)

@@ -276,3 +276,52 @@ test('a full backup that is damaged off site is sent again with the difference t
   await t.driver.removeSnapshot(difference)
   expect(await restoreBackup(t, id, difference)).toMatchObject({ status: 'succeeded' })
 })
+
+test('a difference that is damaged off site leaves its full backup there as it was', async () => {
+  const { t, bucket } = await withBucket()
+  const { id, backups } = await backedUp(t, 2)
+  const [full = '', difference = ''] = backups
+  await t.app.offsite.look()
+  const [part = ''] = keysOf(bucket, difference).filter((key) => key.includes('machine.json'))
+  bucket.objects.set(part, Buffer.from('rotten'))
+  for (const backup of backups) await t.driver.removeSnapshot(backup)
+  expect(await restoreBackup(t, id, difference)).toMatchObject({ status: 'failed' })
+  expect(await restoreBackup(t, id, full)).toMatchObject({ status: 'succeeded' })
+})
+
+test('once a full backup is damaged off site that was deleted, its other differences bring their own', async () => {
+  const { t, bucket } = await withBucket()
+  const { id, backups } = await backedUp(t, 3)
+  const [full = '', early = '', late = ''] = backups
+  await t.app.offsite.look()
+  await t.call('DELETE', `/backups/${full}`)
+  const [part = ''] = keysOf(bucket, full).filter((key) => key.includes('machine.json'))
+  bucket.objects.set(part, Buffer.from('rotten'))
+  await t.driver.removeSnapshot(early)
+  expect(await restoreBackup(t, id, early)).toMatchObject({ status: 'failed' })
+  t.clock.advance(10 * MINUTE)
+  await t.app.offsite.look()
+  await t.driver.removeSnapshot(late)
+  expect(await restoreBackup(t, id, late)).toMatchObject({ status: 'succeeded' })
+})
+
+test('what a removal that was cut off has left counts as nothing, and goes later', async () => {
+  const { t, bucket } = await withBucket()
+  const snapshot = await take(t, await make(t))
+  await t.app.offsite.look()
+  await t.call('DELETE', `/snapshots/${snapshot}`)
+  const remove = bucket.objects.delete.bind(bucket.objects)
+  bucket.objects.delete = (key) => {
+    bucket.statuses = Array.from({ length: 5 }, () => 507)
+    return remove(key)
+  }
+  await t.app.offsite.look()
+  bucket.objects.delete = remove
+  expect(bucket.objects.size).toBeGreaterThan(0)
+  const row = await t.db.selectFrom('snapshots').select(['offsite_at', 'offsite_place']).executeTakeFirst()
+  expect(row).toEqual({ offsite_at: null, offsite_place: expect.any(String) })
+  bucket.statuses = []
+  t.clock.advance(5 * MINUTE)
+  await t.app.offsite.look()
+  expect(bucket.objects.size).toBe(0)
+})
