@@ -34,22 +34,37 @@ function isBelow(eb: ExpressionBuilder<Schema, 'snapshots'>) {
   )
 }
 
-/** The copy that has waited longest to be sent off site, or to be removed from there. */
-export function nextDue(db: Queries, now: number): Promise<OffsiteRow | undefined> {
+/**
+ * The copy that has waited longest to be sent off site, or to be removed from there. Full copies below others are found,
+ * too, to be put off: a query that passed over them would read them all each time.
+ */
+export function nextDue(db: Queries, now: number) {
   return db
     .selectFrom('snapshots')
     .select(columns)
+    .select((eb) => isBelow(eb).as('is_below'))
     .where('offsite_due_at', '<=', now)
-    .where((eb) =>
-      eb.or([
-        eb.and([eb('deleted_at', 'is not', null), eb.not(isBelow(eb))]),
-        eb.and([eb('deleted_at', 'is', null), eb('status', '=', 'available')]),
-      ]),
-    )
+    .where((eb) => eb.or([eb('deleted_at', 'is not', null), eb('status', '=', 'available')]))
     .orderBy('offsite_due_at')
     .orderBy('snapshot_id')
     .limit(1)
     .executeTakeFirst()
+}
+
+/** Makes a deleted full copy due at once, since it may have lost the last difference that needed it. */
+export async function hasten(db: Queries, baseId: string, now: number): Promise<void> {
+  await db
+    .updateTable('snapshots')
+    .set({ offsite_due_at: now })
+    .where('snapshot_id', '=', baseId)
+    .where('deleted_at', 'is not', null)
+    .where('offsite_place', 'is not', null)
+    .execute()
+}
+
+/** Looks later at a deleted full copy that others need. */
+export function putOff(db: Queries, snapshotId: string, dueAt: number): Promise<void> {
+  return writeSnapshot(db, snapshotId, { offsite_due_at: dueAt })
 }
 
 export function findOffsite(db: Queries, snapshotId: string): Promise<OffsiteRow | undefined> {

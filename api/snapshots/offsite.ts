@@ -11,6 +11,7 @@ import type { Vault } from '../offsite/vault.ts'
 import type { Peers } from '../processes/peers.ts'
 import {
   findOffsite,
+  hasten,
   nextDue,
   noteDamaged,
   noteParted,
@@ -19,6 +20,7 @@ import {
   noteSent,
   type OffsiteRow,
   postpone,
+  putOff,
   sendAbove,
   sendAllTo,
 } from './offsite-rows.ts'
@@ -26,6 +28,8 @@ import {
 const LOOK_EVERY_MS = 15_000
 /** The time after which a copy is tried again that could not be sent or removed. */
 const RETRY_MS = 5 * 60_000
+/** The time after which a deleted full copy is looked at again that others need. */
+const NEEDED_MS = 60 * 60_000
 /** Copies that are brought back at once. Each takes four parts of the memory. */
 const AT_ONCE = 2
 
@@ -120,7 +124,9 @@ export class Offsite {
       if (!due) return
       const { snapshot_id } = due
       try {
-        await (due.deleted_at === null ? this.#send(vault, due) : this.#remove(vault, due))
+        if (due.deleted_at === null) await this.#send(vault, due)
+        else if (due.is_below) await putOff(db, snapshot_id, clock.now() + NEEDED_MS)
+        else await this.#remove(vault, due)
       } catch (error) {
         log.error({ err: error, snapshot_id }, 'a copy could not be sent off site, or removed; trying again')
         await postpone(db, snapshot_id, clock.now() + RETRY_MS, messageOf(error))
@@ -147,14 +153,15 @@ export class Offsite {
     else if (isWanted) throw new Error('It is missing on its host')
   }
 
-  async #remove(vault: Vault, { snapshot_id, offsite_place }: OffsiteRow): Promise<void> {
-    const { db, log } = this.#options
+  async #remove(vault: Vault, { snapshot_id, base_id, offsite_place }: OffsiteRow): Promise<void> {
+    const { db, clock, log } = this.#options
     // A removal that is cut off must not leave parts that a difference believes to be whole.
     await noteParted(db, snapshot_id)
     if (offsite_place === vault.place) await vault.remove(snapshot_id)
     else if (offsite_place)
       log.warn({ snapshot_id, offsite_place }, 'a deleted copy stays in a place that is not set any more')
     await noteRemoved(db, snapshot_id)
+    if (base_id !== null) await hasten(db, base_id, clock.now())
   }
 
   /** Begins or continues to bring a copy back to its host, and returns the state immediately, as drivers do. */
