@@ -62,16 +62,14 @@ export async function lockMeters(
   tx: Queries,
   servers: readonly { server_id: string }[],
 ): Promise<Map<string, number>> {
-  const rows = await inParts(
-    servers.map(({ server_id }) => server_id).sort(),
-    (ids) =>
-      tx
-        .selectFrom('meters')
-        .select(['server_id', 'read_at'])
-        .where('server_id', 'in', ids)
-        .orderBy('server_id')
-        .forUpdate()
-        .execute(),
+  const rows = await inParts(servers.map(({ server_id }) => server_id).sort(), (ids) =>
+    tx
+      .selectFrom('meters')
+      .select(['server_id', 'read_at'])
+      .where('server_id', 'in', ids)
+      .orderBy('server_id')
+      .forUpdate()
+      .execute(),
   )
   return new Map(rows.map(({ server_id, read_at }) => [server_id, read_at]))
 }
