@@ -53,13 +53,14 @@ export function nextDue(db: Queries, now: number) {
 
 /** Makes a deleted full copy due at once, since it may have lost the last difference that needed it. */
 export async function hasten(db: Queries, baseId: string, now: number): Promise<void> {
-  await db
-    .updateTable('snapshots')
-    .set({ offsite_due_at: now })
+  const base = await db
+    .selectFrom('snapshots')
+    .select('snapshot_id')
     .where('snapshot_id', '=', baseId)
     .where('deleted_at', 'is not', null)
     .where('offsite_place', 'is not', null)
-    .execute()
+    .executeTakeFirst()
+  if (base) await writeSnapshot(db, baseId, { offsite_due_at: now })
 }
 
 /** Looks later at a deleted full copy that others need. */
@@ -133,13 +134,15 @@ export function noteDamaged(db: Queries, snapshotId: string, dueAt: number, faul
  * the full copy along, and their host may have lost them.
  */
 export async function sendAbove(db: Queries, baseId: string, dueAt: number, fault: string): Promise<void> {
-  await db
-    .updateTable('snapshots')
-    .set({ offsite_parts: 0, offsite_due_at: dueAt, offsite_fault: fault.slice(0, 500) })
+  const above = await db
+    .selectFrom('snapshots')
+    .select('snapshot_id')
     .where('base_id', '=', baseId)
     .where('deleted_at', 'is', null)
     .where('offsite_at', 'is not', null)
     .execute()
+  const change = { offsite_parts: 0, offsite_due_at: dueAt, offsite_fault: fault.slice(0, 500) }
+  for (const { snapshot_id } of above) await writeKept(db, snapshot_id, change)
 }
 
 /** Counts copies by their state off site, for the operator. */
