@@ -1,5 +1,4 @@
 import { execFile, execFileSync } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
 import {
   chmodSync,
   existsSync,
@@ -15,7 +14,6 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { ImageSpec } from '../images.ts'
-import type { SnapshotState } from '../snapshots.ts'
 import { baseOf } from './image-node.ts'
 import { QemuWorld } from './test-world.ts'
 
@@ -28,38 +26,18 @@ beforeAll(async () => {
 afterAll(() => world?.close())
 
 const MIB = 2 ** 20
-const diskOf = (id: string) => join(world.dataDir, 'vms', id, 'disk.qcow2')
-const placeOf = (snapshotId: string) => join(world.dataDir, 'snapshots', snapshotId)
-const copyOf = (snapshotId: string) => join(placeOf(snapshotId), 'disk.qcow2')
-const fullOf = (snapshotId: string) => join(placeOf(snapshotId), 'base.qcow2')
-
-/** Writes data that does not compress to a disk that is off. */
-function write(id: string, atMb: number, megabytes: number): void {
-  const data = join(world.dataDir, 'data')
-  writeFileSync(data, randomBytes(megabytes * MIB))
-  execFileSync('qemu-io', ['-c', `write -q -s ${data} ${atMb}M ${megabytes}M`, diskOf(id)])
-}
+const fullOf = (snapshotId: string) => join(world.placeOf(snapshotId), 'base.qcow2')
 
 /** Makes a machine that is off, with 20 MB of data and a full copy. */
 async function backedUp(id: string, fullId: string): Promise<void> {
   await world.make(id, { image })
-  write(id, 100, 20)
-  expect(await copied(id, fullId)).not.toHaveProperty('base')
-}
-
-/** Copies a disk and waits for the end. */
-async function copied(id: string, snapshotId: string, baseId?: string): Promise<SnapshotState> {
-  let state = await world.driver.snapshot(id, snapshotId, baseId)
-  await world.until(`${snapshotId} is ready`, async () => {
-    state = await world.driver.snapshot(id, snapshotId, baseId)
-    return state.state !== 'copying'
-  })
-  return state
+  await world.fill(id, 100, 20)
+  expect(await world.copied(id, fullId)).not.toHaveProperty('base')
 }
 
 /** @throws Error if the disk is not byte for byte the copy */
 function expectSame(id: string, snapshotId: string): void {
-  const files = [diskOf(id), copyOf(snapshotId)]
+  const files = [world.diskOf(id), world.copyOf(snapshotId)]
   expect(execFileSync('qemu-img', ['compare', '-U', ...files], { encoding: 'utf8' })).toContain('identical')
 }
 
@@ -98,28 +76,34 @@ async function copier(
 test('a difference has what was changed, written over with zeros and grown, and needs its full copy from nobody', async () => {
   const id = 'changed'
   await backedUp(id, 'full')
-  write(id, 105, 1)
-  execFileSync('qemu-io', ['-c', 'write -q -z 110M 2M', '-c', 'write -q -P 9 900000000 100', diskOf(id)])
+  await world.fill(id, 105, 1)
+  execFileSync('qemu-io', [
+    '-c',
+    'write -q -z 110M 2M',
+    '-c',
+    'write -q -P 9 900000000 100',
+    world.diskOf(id),
+  ])
   await world.make(id, { image: null, diskGb: 2 })
-  execFileSync('qemu-io', ['-c', 'write -q -P 9 1500M 64k', diskOf(id)])
-  const full = statSync(copyOf('full'))
-  const made = await copied(id, 'changes', 'full')
+  execFileSync('qemu-io', ['-c', 'write -q -P 9 1500M 64k', world.diskOf(id)])
+  const full = statSync(world.copyOf('full'))
+  const made = await world.copied(id, 'changes', 'full')
   expect(made).toMatchObject({ state: 'ready', diskGb: 2, base: { snapshotId: 'full', bytes: full.size } })
   expectSame(id, 'changes')
-  expect(statSync(copyOf('changes')).size).toBeLessThan(2 * MIB)
-  expect(made).toHaveProperty('bytes', full.size + statSync(copyOf('changes')).size)
+  expect(statSync(world.copyOf('changes')).size).toBeLessThan(2 * MIB)
+  expect(made).toHaveProperty('bytes', full.size + statSync(world.copyOf('changes')).size)
   expect(statSync(fullOf('changes')).ino).toBe(full.ino)
 
   // Its own full copy goes, and a disk that is based on the difference goes on.
   await world.driver.removeSnapshot('full')
-  expect(existsSync(placeOf('full'))).toBe(false)
+  expect(existsSync(world.placeOf('full'))).toBe(false)
   expect(await verified('changes')).toBe('intact')
   await world.make('fork', { image: { snapshotId: 'changes' }, diskGb: 2 })
   await world.driver.removeSnapshot('changes')
   expectSame('fork', 'changes')
   await world.driver.start('fork')
   expect((await world.driver.inspect('fork')).power).toBe('running')
-  expect(await copied('fork', 'again', 'changes')).not.toHaveProperty('base')
+  expect(await world.copied('fork', 'again', 'changes')).not.toHaveProperty('base')
   expectSame('fork', 'again')
   await world.driver.removeSnapshot('again')
   for (const machine of ['fork', id]) await world.driver.destroy(machine)
@@ -129,21 +113,21 @@ test('a difference has what was changed, written over with zeros and grown, and 
 test('a full copy replaces a difference that is large, to another difference, or to a copy that can not be read', async () => {
   const id = 'replaced'
   await backedUp(id, 'full')
-  write(id, 100, 1)
-  expect(await copied(id, 'small', 'full')).toHaveProperty('base')
-  expect(await copied(id, 'to-difference', 'small')).not.toHaveProperty('base')
-  expect(await copied(id, 'to-nothing', 'absent')).not.toHaveProperty('base')
-  write(id, 200, 15)
-  expect(await copied(id, 'large', 'full')).not.toHaveProperty('base')
-  expect(readdirSync(placeOf('large')).sort()).toEqual(['disk.qcow2', 'manifest.json'])
+  await world.fill(id, 100, 1)
+  expect(await world.copied(id, 'small', 'full')).toHaveProperty('base')
+  expect(await world.copied(id, 'to-difference', 'small')).not.toHaveProperty('base')
+  expect(await world.copied(id, 'to-nothing', 'absent')).not.toHaveProperty('base')
+  await world.fill(id, 200, 15)
+  expect(await world.copied(id, 'large', 'full')).not.toHaveProperty('base')
+  expect(readdirSync(world.placeOf('large')).sort()).toEqual(['disk.qcow2', 'manifest.json'])
   expectSame(id, 'large')
 
   expect(await verified('small')).toBe('intact')
-  const rotten = readFileSync(copyOf('full')).fill(1, 4096)
-  chmodSync(copyOf('full'), 0o644)
-  writeFileSync(copyOf('full'), rotten)
+  const rotten = readFileSync(world.copyOf('full')).fill(1, 4096)
+  chmodSync(world.copyOf('full'), 0o644)
+  writeFileSync(world.copyOf('full'), rotten)
   expect(await verified('small')).toBe('damaged')
-  expect(await copied(id, 'despite', 'full')).not.toHaveProperty('base')
+  expect(await world.copied(id, 'despite', 'full')).not.toHaveProperty('base')
   expectSame(id, 'despite')
   for (const name of (await world.driver.listSnapshots()).keys()) await world.driver.removeSnapshot(name)
   await world.driver.destroy(id)
@@ -152,8 +136,8 @@ test('a full copy replaces a difference that is large, to another difference, or
 test('an image from a difference, and a difference that comes back from elsewhere, are as it was', async () => {
   const id = 'traveller'
   await backedUp(id, 'full')
-  write(id, 100, 1)
-  await copied(id, 'changes', 'full')
+  await world.fill(id, 100, 1)
+  await world.copied(id, 'changes', 'full')
   expect(await world.driver.importImage('image', { snapshotId: 'changes' })).toHaveProperty('base')
   const { snapshotFiles: files } = world.driver
   const list = (await files.list('changes')) ?? []
@@ -178,15 +162,15 @@ test('an image from a difference, and a difference that comes back from elsewher
 test('a full copy has no other below it, which an attempt that was cut off left', async () => {
   const id = 'left'
   await backedUp(id, 'full')
-  execFileSync('qemu-io', ['-c', 'write -q -z 100M 20M', diskOf(id)])
-  const out = join(placeOf('tmp'), 'again', 'out')
+  execFileSync('qemu-io', ['-c', 'write -q -z 100M 20M', world.diskOf(id)])
+  const out = join(world.placeOf('tmp'), 'again', 'out')
   mkdirSync(out, { recursive: true })
-  linkSync(copyOf('full'), join(out, 'base.qcow2'))
+  linkSync(world.copyOf('full'), join(out, 'base.qcow2'))
   await world.driver.removeSnapshot('full')
-  expect(await copied(id, 'again', 'full')).not.toHaveProperty('base')
-  expect(readdirSync(placeOf('again')).sort()).toEqual(['disk.qcow2', 'manifest.json'])
+  expect(await world.copied(id, 'again', 'full')).not.toHaveProperty('base')
+  expect(readdirSync(world.placeOf('again')).sort()).toEqual(['disk.qcow2', 'manifest.json'])
   writeFileSync(fullOf('again'), '')
-  expect(baseOf(copyOf('again'))).toBeNull()
+  expect(baseOf(world.copyOf('again'))).toBeNull()
   await world.driver.removeSnapshot('again')
   await world.driver.destroy(id)
 })
@@ -194,8 +178,8 @@ test('a full copy has no other below it, which an attempt that was cut off left'
 test('a machine whose difference has lost its full copy does not start with zeros in its place', async () => {
   const id = 'headless'
   await backedUp(id, 'full')
-  write(id, 100, 1)
-  await copied(id, 'changes', 'full')
+  await world.fill(id, 100, 1)
+  await world.copied(id, 'changes', 'full')
   await world.make('based', { image: { snapshotId: 'changes' } })
   rmSync(fullOf('changes'))
   await expect(world.driver.start('based')).rejects.toThrow()
@@ -207,7 +191,7 @@ test('a machine whose difference has lost its full copy does not start with zero
 test('a service killed at any moment leaves a difference that is whole, once, and nothing else', async () => {
   const id = 'killed'
   await backedUp(id, 'full')
-  write(id, 101, 2)
+  await world.fill(id, 101, 2)
   await world.driver.start(id)
   await world.driver.close()
   const effects = (await copier(id, 'unharmed', 0, 'full')) ?? 0
@@ -220,7 +204,7 @@ test('a service killed at any moment leaves a difference that is whole, once, an
     await copier(id, snapshotId, 0, 'full')
     expectSame(id, snapshotId)
     expect(existsSync(fullOf(snapshotId)), snapshotId).toBe(true)
-    expect(readdirSync(placeOf('tmp')), snapshotId).toEqual([])
+    expect(readdirSync(world.placeOf('tmp')), snapshotId).toEqual([])
   }
   await world.restart()
   for (const name of (await world.driver.listSnapshots()).keys()) await world.driver.removeSnapshot(name)

@@ -53,14 +53,12 @@ type Kind = (typeof KINDS)[number]
 /** `first` and `second` choose among what there is. */
 const move = fc.record({ kind: fc.constantFrom(...KINDS), first: fc.nat(), second: fc.nat() })
 
-const diskOf = (id: string) => join(world.dataDir, 'vms', id, 'disk.qcow2')
 const fileOf = (id: string) => join(world.dataDir, 'volumes', id, 'disk.raw')
-const copyOf = (id: string) => join(world.dataDir, 'snapshots', id, 'disk.qcow2')
 
 /** Writes to a machine's disk as its guest does: through QEMU's device if it is on, which no other writer may share. */
 async function write(id: string, { isOn, mark }: Machine): Promise<void> {
   const command = `write -P ${mark} ${AT} ${LENGTH}`
-  if (!isOn) return void (await run('qemu-io', ['-c', command, diskOf(id)]))
+  if (!isOn) return void (await run('qemu-io', ['-c', command, world.diskOf(id)]))
   await world.driver.close()
   const qmp = await Qmp.connect(qmpSocket(join(world.dataDir, 'vms', id, 'run')), 20_000)
   for (const line of [command, 'flush']) {
@@ -83,11 +81,7 @@ async function start(id: string): Promise<void> {
 
 /** @param base the snapshot that it may be a difference to: any, as the driver decides on it */
 async function copy(id: string, snapshotId: string, base: Pick['snapshot']): Promise<void> {
-  await world.until(`${snapshotId} is ready`, async () => {
-    const state = await world.driver.snapshot(id, snapshotId, base?.[0])
-    if (state.state === 'failed') throw new Error(state.message)
-    return state.state === 'ready'
-  })
+  expect(await world.copied(id, snapshotId, base?.[0])).toHaveProperty('state', 'ready')
 }
 
 /** Replaces a machine's disk, as a rebuild and a restore do. */
@@ -220,13 +214,13 @@ async function compare({ machines, snapshots, volumes }: Model): Promise<void> {
   const isOn = [...machines].map(([id, one]) => [id, one.isOn ? 'running' : 'stopped'])
   expect([...states].map(([id, { power }]) => [id, power]).sort()).toEqual(isOn.sort())
   for (const [id, one] of machines) {
-    await expectMark(diskOf(id), one.mark)
-    expect(await virtualGb(diskOf(id)), id).toBe(one.gb)
+    await expectMark(world.diskOf(id), one.mark)
+    expect(await virtualGb(world.diskOf(id)), id).toBe(one.gb)
   }
   expect([...(await world.driver.listSnapshots()).keys()].sort()).toEqual([...snapshots.keys()].sort())
   for (const [id, { mark, gb }] of snapshots) {
-    await expectMark(copyOf(id), mark)
-    expect(await virtualGb(copyOf(id)), id).toBe(gb)
+    await expectMark(world.copyOf(id), mark)
+    expect(await virtualGb(world.copyOf(id)), id).toBe(gb)
   }
   const places = [...volumes].map(([id, { machine }]) => [id, machine] as const)
   expect(await world.driver.listVolumes()).toEqual(new Map(places))

@@ -29,7 +29,6 @@ afterAll(async () => {
 
 const MIB = 2 ** 20
 const at = (name: string) => path.join(dir, name)
-const copyOf = (id: string) => path.join(world.dataDir, 'snapshots', id, 'disk.qcow2')
 
 /** Makes a disk with a boot sector and data that does not compress. */
 function rawDisk(): string {
@@ -99,8 +98,8 @@ test('a disk is the same as an image, whatever the format of its file, and whate
     qemu('convert', '-f', 'raw', '-O', format, ...options, disk, at('disk.iso'))
     const state = await imported('good', at('disk.iso'))
     expect(state, JSON.stringify([format, options, state])).toMatchObject({ state: 'ready', diskGb: 1 })
-    qemu('compare', '-f', 'raw', '-F', 'qcow2', disk, copyOf('good'))
-    expect(statSync(copyOf('good'))).toMatchObject({ uid: process.getuid?.(), mode: 0o100444 })
+    qemu('compare', '-f', 'raw', '-F', 'qcow2', disk, world.copyOf('good'))
+    expect(statSync(world.copyOf('good'))).toMatchObject({ uid: process.getuid?.(), mode: 0o100444 })
     await world.driver.removeSnapshot('good')
   }
 })

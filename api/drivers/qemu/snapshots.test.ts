@@ -1,11 +1,10 @@
 import { execFile, execFileSync } from 'node:child_process'
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { ImageSpec } from '../images.ts'
-import type { SnapshotState } from '../snapshots.ts'
 import { askAgent } from './agent.ts'
 import { archive } from './archive.ts'
 import { qmpSocket } from './command.ts'
@@ -24,43 +23,28 @@ beforeAll(async () => {
 afterAll(() => world?.close())
 
 const MIB = 2 ** 20
-const diskOf = (id: string) => join(world.dataDir, 'vms', id, 'disk.qcow2')
-const placeOf = (snapshotId: string) => join(world.dataDir, 'snapshots', snapshotId)
-const copyOf = (snapshotId: string) => join(placeOf(snapshotId), 'disk.qcow2')
 
 /** Makes a machine that is off, with data on its disk that does not compress. */
 async function filled(id: string, megabytes = 20): Promise<string> {
   await world.make(id, { image })
-  const data = join(world.dataDir, 'data')
-  writeFileSync(data, randomBytes(megabytes * MIB))
-  execFileSync('qemu-io', ['-c', `write -q -s ${data} 100M ${megabytes}M`, diskOf(id)])
+  await world.fill(id, 100, megabytes)
   return id
-}
-
-/** Copies a disk and waits for the end. */
-async function copied(id: string, snapshotId: string): Promise<SnapshotState> {
-  let state = await world.driver.snapshot(id, snapshotId)
-  await world.until(`${snapshotId} is ready`, async () => {
-    state = await world.driver.snapshot(id, snapshotId)
-    return state.state !== 'copying'
-  })
-  return state
 }
 
 /** @throws Error if the disk is not byte for byte the copy */
 function expectSame(id: string, snapshotId: string): void {
-  const said = execFileSync('qemu-img', ['compare', '-U', diskOf(id), copyOf(snapshotId)], {
+  const said = execFileSync('qemu-img', ['compare', '-U', world.diskOf(id), world.copyOf(snapshotId)], {
     encoding: 'utf8',
   })
   expect(said).toContain('identical')
-  const { bytes, sha256 } = JSON.parse(readFileSync(join(placeOf(snapshotId), 'manifest.json'), 'utf8'))
-  expect(statSync(copyOf(snapshotId)).size).toBe(bytes)
+  const { bytes, sha256 } = JSON.parse(readFileSync(join(world.placeOf(snapshotId), 'manifest.json'), 'utf8'))
+  expect(statSync(world.copyOf(snapshotId)).size).toBe(bytes)
   expect(
     createHash('sha256')
-      .update(readFileSync(copyOf(snapshotId)))
+      .update(readFileSync(world.copyOf(snapshotId)))
       .digest('hex'),
   ).toBe(sha256)
-  expect(statSync(copyOf(snapshotId))).toMatchObject({ uid: process.getuid?.(), mode: 0o100444 })
+  expect(statSync(world.copyOf(snapshotId))).toMatchObject({ uid: process.getuid?.(), mode: 0o100444 })
 }
 
 /** Lists the rest of copies in the machine's folder, in QEMU and on the shelf. No driver may be open. */
@@ -128,10 +112,10 @@ test('a machine that starts ends the reading of its disk, and the copy goes on w
   const id = await filled('started', 60)
   await world.driver.snapshot(id, 'started')
   await world.until('the disk is being read', async () =>
-    existsSync(join(placeOf('tmp'), 'started/out/disk.qcow2')),
+    existsSync(join(world.placeOf('tmp'), 'started/out/disk.qcow2')),
   )
   expect(await world.driver.start(id)).toBe('started')
-  expect(await copied(id, 'started')).toMatchObject({ state: 'ready', diskGb: 1, consistency: 'crash' })
+  expect(await world.copied(id, 'started')).toMatchObject({ state: 'ready', diskGb: 1, consistency: 'crash' })
   expectSame(id, 'started')
   await world.driver.removeSnapshot('started')
   await world.driver.destroy(id)
@@ -145,7 +129,7 @@ test('a snapshot under load has whole file systems, and undoes any damage', asyn
   await world.ssh(id, 'head -c 4000000 /dev/urandom > kept; sync; md5sum kept > sum')
   await world.until('its agent runs', async () => /qemu-ga/.test(await world.ssh(id, 'ps')))
   await world.ssh(id, '(while :; do head -c 500000 /dev/urandom > noise; sync; done) >/dev/null 2>&1 &')
-  expect(await copied(id, 'busy')).toMatchObject({ state: 'ready', consistency: 'filesystem' })
+  expect(await world.copied(id, 'busy')).toMatchObject({ state: 'ready', consistency: 'filesystem' })
   // It was thawed: a frozen guest could not write.
   await world.ssh(id, 'echo damaged > kept; sync')
   await world.driver.destroy(id)
@@ -190,7 +174,7 @@ test('disks are copied one after the other, and a copy that waits can be removed
   const ids = [await filled('one'), await filled('two'), await filled('three')]
   for (const id of ids) await world.driver.snapshot(id, id)
   await world.driver.removeSnapshot('two')
-  const tmp = placeOf('tmp')
+  const tmp = world.placeOf('tmp')
   const begun = () => readdirSync(tmp).filter((name) => existsSync(join(tmp, name, 'out/disk.qcow2')))
   await world.until('all are ready', async () => {
     expect(begun().length).toBeLessThan(2)
@@ -207,7 +191,7 @@ test('disks are copied one after the other, and a copy that waits can be removed
 
 test('a backup of a disk from a snapshot has the snapshot, also one that was removed', async () => {
   const id = await filled('archived', 1)
-  await copied(id, 'base')
+  await world.copied(id, 'base')
   await world.driver.destroy(id)
   await world.make(id, { image: { snapshotId: 'base' } })
   await world.driver.removeSnapshot('base')
@@ -226,26 +210,26 @@ test("a header that a guest wrote brings no file of the host into a machine's sn
   const id = await filled('hostile')
   const secret = join(world.dataDir, 'secret')
   writeFileSync(secret, Buffer.alloc(MIB, 'secret'), { mode: 0o644 })
-  execFileSync('qemu-img', ['rebase', '-u', '-f', 'qcow2', '-F', 'raw', '-b', secret, diskOf(id)])
-  expect(await copied(id, 'rebased')).toMatchObject({ state: 'ready' })
+  execFileSync('qemu-img', ['rebase', '-u', '-f', 'qcow2', '-F', 'raw', '-b', secret, world.diskOf(id)])
+  expect(await world.copied(id, 'rebased')).toMatchObject({ state: 'ready' })
   const start = join(world.dataDir, 'start')
-  const block = ['bs=1M', 'count=1', `if=${copyOf('rebased')}`, `of=${start}`]
+  const block = ['bs=1M', 'count=1', `if=${world.copyOf('rebased')}`, `of=${start}`]
   execFileSync('qemu-img', ['dd', '-f', 'qcow2', '-O', 'raw', ...block])
   expect(readFileSync(start).includes('secret')).toBe(false)
   await world.driver.removeSnapshot('rebased')
 
   const options = `data_file=${secret},data_file_raw=on`
-  execFileSync('qemu-img', ['create', '-q', '-f', 'qcow2', '-o', options, diskOf(id), '1M'])
-  expect(await copied(id, 'led-away')).toMatchObject({ state: 'failed', code: 'failed' })
-  execFileSync('qemu-img', ['create', '-q', '-f', 'qcow2', diskOf(id), '2T'])
-  expect(await copied(id, 'enormous')).toMatchObject({ state: 'failed', code: 'failed' })
+  execFileSync('qemu-img', ['create', '-q', '-f', 'qcow2', '-o', options, world.diskOf(id), '1M'])
+  expect(await world.copied(id, 'led-away')).toMatchObject({ state: 'failed', code: 'failed' })
+  execFileSync('qemu-img', ['create', '-q', '-f', 'qcow2', world.diskOf(id), '2T'])
+  expect(await world.copied(id, 'enormous')).toMatchObject({ state: 'failed', code: 'failed' })
   expect(await world.driver.listSnapshots()).toEqual(new Map())
   await world.driver.destroy(id)
 })
 
 test('a snapshot goes to another place and comes back as it was, also below the disks that are based on it', async () => {
   const id = await filled('traveller', 5)
-  await copied(id, 'travelled')
+  await world.copied(id, 'travelled')
   const { snapshotFiles: files } = world.driver
   const list = (await files.list('travelled')) ?? []
   expect(list.map(({ name }) => name)).toEqual(['disk.qcow2', 'manifest.json'])
@@ -271,7 +255,7 @@ test('a snapshot goes to another place and comes back as it was, also below the 
   await world.make('based', { image: { snapshotId: 'travelled' } })
   await world.driver.removeSnapshot('travelled')
   expect(await files.list('travelled')).toBeNull()
-  writeFileSync(copyOf('travelled'), 'rotten', { mode: 0o600 })
+  writeFileSync(world.copyOf('travelled'), 'rotten', { mode: 0o600 })
 
   expect(await bring((bytes) => Buffer.from(bytes).fill(0))).toBe('disk.qcow2')
   expect(await files.list('travelled')).toBeNull()

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import {
   chmodSync,
   existsSync,
@@ -19,6 +20,7 @@ import { addressesOf } from '../addresses.ts'
 import { type MachineSpec, PLAIN_NETWORK, type PublicPools, type ServerNetwork, SSH_PORT } from '../driver.ts'
 import type { ImageSpec } from '../images.ts'
 import type { Log } from '../log.ts'
+import type { SnapshotState } from '../snapshots.ts'
 import { startTime } from './host/proc.ts'
 import { LocalImages } from './images/store.ts'
 import { microImage, microSpec } from './images/test-image.ts'
@@ -238,20 +240,47 @@ export class QemuWorld {
     await run('qemu-io', [
       '-c',
       `write -q -s ${file} ${WRITTEN_AT * SECTOR} ${SECTOR}`,
-      this.#diskOf(serverId),
+      this.diskOf(serverId),
     ])
   }
 
   async read(serverId: string): Promise<string | null> {
     const file = join(this.dataDir, 'read')
     const part = `driver=raw,offset=${WRITTEN_AT * SECTOR},size=${SECTOR}`
-    const disk = `file.driver=qcow2,file.file.filename=${this.#diskOf(serverId)}`
+    const disk = `file.driver=qcow2,file.file.filename=${this.diskOf(serverId)}`
     await run('qemu-img', ['convert', '--image-opts', '-O', 'raw', `${part},${disk}`, file])
     return readFileSync(file, 'utf8').replaceAll('\0', '') || null
   }
 
-  #diskOf(serverId: string): string {
+  /** Writes data that does not compress to the disk of a machine that is off. */
+  async fill(serverId: string, atMb: number, megabytes: number): Promise<void> {
+    const file = join(this.dataDir, 'data')
+    writeFileSync(file, randomBytes(megabytes * 2 ** 20))
+    await run('qemu-io', ['-c', `write -q -s ${file} ${atMb}M ${megabytes}M`, this.diskOf(serverId)])
+  }
+
+  diskOf(serverId: string): string {
     return join(this.dataDir, 'vms', serverId, 'disk.qcow2')
+  }
+
+  /** The folder of a snapshot. */
+  placeOf(snapshotId: string): string {
+    return join(this.dataDir, 'snapshots', snapshotId)
+  }
+
+  /** The disk of a snapshot. */
+  copyOf(snapshotId: string): string {
+    return join(this.placeOf(snapshotId), 'disk.qcow2')
+  }
+
+  /** Copies a disk and waits for the end. @param baseId the copy to which it may be a difference */
+  async copied(serverId: string, snapshotId: string, baseId?: string): Promise<SnapshotState> {
+    let state = await this.driver.snapshot(serverId, snapshotId, baseId)
+    await this.until(`${snapshotId} is ready`, async () => {
+      state = await this.driver.snapshot(serverId, snapshotId, baseId)
+      return state.state !== 'copying'
+    })
+    return state
   }
 
   async leftovers(serverId: string): Promise<string[]> {
