@@ -105,8 +105,11 @@ export function deleteMethod(
   })
 }
 
-/** Deletes the methods of accounts that are closed, in whatever way: nobody may charge them. */
-export async function deleteOfClosed(db: Database, clock: Clock): Promise<void> {
+/**
+ * Deletes the methods of accounts that are closed, in whatever way: nobody may charge them.
+ * @returns whether there may be more
+ */
+export async function deleteOfClosed(db: Database, clock: Clock): Promise<boolean> {
   const kept = await db
     .selectFrom('payment_methods')
     .selectAll()
@@ -115,6 +118,7 @@ export async function deleteOfClosed(db: Database, clock: Clock): Promise<void> 
     .limit(FORGET_AT_ONCE)
     .execute()
   for (const method of kept) await deleteMethod(db, clock, method)
+  return kept.length === FORGET_AT_ONCE
 }
 
 /** Turns off the automatic top-ups that charge a method, as it is deleted. The account is locked. */

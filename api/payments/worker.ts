@@ -19,6 +19,8 @@ const APART_MS = 2_000
 /** A notification names a payment by few ids. */
 const MOST_IDS = 4
 const STUCK_MS = 30 * 24 * 3600_000
+/** Closed accounts are many, and looking through them is not for each turn. */
+const CLOSED_EVERY_MS = 600_000
 /** The pauses after which a silent provider is asked again to forget a method: a key may lack the right for good. */
 const FORGET_AGAIN_MS = 10_000
 const LONGEST_FORGET_MS = 3600_000
@@ -35,6 +37,7 @@ interface PaymentWorkerOptions extends ToppingUp {
 export class PaymentWorker {
   readonly #options: PaymentWorkerOptions
   readonly #loop: Loop
+  #closedAt = Number.NEGATIVE_INFINITY
   #forgetAt = Number.NEGATIVE_INFINITY
   #forgetPauseMs = FORGET_AGAIN_MS
 
@@ -107,7 +110,8 @@ export class PaymentWorker {
         { reason, payments: failures.length },
         'the provider of payments could not be asked; trying again',
       )
-    await deleteOfClosed(db, clock)
+    if (clock.now() >= this.#closedAt && !(await deleteOfClosed(db, clock)))
+      this.#closedAt = clock.now() + CLOSED_EVERY_MS
     await this.#forget()
     if (await topUpAccounts(this.#options)) this.wake()
     return due.length

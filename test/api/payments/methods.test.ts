@@ -113,7 +113,7 @@ test.each(PROVIDERS)(
     const account = `/operator/accounts/${t.accountId}`
     expect((await shop('POST', `${account}/close`, { reason: 'The customer left' })).status).toBe(200)
     played.fault = 'down'
-    await look()
+    await look(600_000)
     expect((await t.call('GET', METHODS)).body).toEqual({ items: [], total: 0 })
     // YooKassa has no call by which it forgets one.
     const left = await t.db.selectFrom('payment_methods').select('method_id').execute()
