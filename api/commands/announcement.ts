@@ -59,11 +59,7 @@ export function announcementCommands(config: ReadConfig): Command {
     .description('end an announcement: customers no longer see it')
     .argument('<announcement>', 'id')
     .action(async (id: string) => {
-      const parsed = config()
-      const { catalog } = await catalogInForce(parsed)
-      await withDatabase(parsed, 'announcement end', async (db) =>
-        print(await endAnnouncement({ db, clock, catalog }, id)),
-      )
+      await change(config, 'announcement end', (place) => endAnnouncement(place, id))
     })
   return announcement
 }

@@ -302,7 +302,7 @@ function statusRoutes(options: OperatorAccountOptions): Route[] {
       scope: 'operator:write',
       tag,
       summary: 'Close an account',
-      description: `It can only be read. Its servers stop within 5 seconds and are deleted after ${CLOSED_DAYS} days; until then \`resume\` undoes this, but its saved payment methods are forgotten at once. ${AUDITED}`,
+      description: `It can only be read. Its servers stop within 5 seconds and are deleted after ${CLOSED_DAYS} days; until then \`resume\` undoes this, but its saved payment methods are forgotten within minutes. ${AUDITED}`,
       ...changing(options),
       body: AccountClose,
       reply: { 200: OperatedAccount },
