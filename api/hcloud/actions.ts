@@ -1,9 +1,9 @@
 import { v7 as uuid } from 'uuid'
 import type { Operation } from '../operations/schema.ts'
-import { gone } from './errors.ts'
+import { gone, missing } from './errors.ts'
 import { answer, type Exchange, type HcloudRoute } from './exchange.ts'
 import { metaOf, pageOf } from './lists.ts'
-import type { Kind, Numbered, Shown } from './numbers.ts'
+import type { Kind, Shown } from './numbers.ts'
 
 /** Actions are operations, under the names that these clients know. */
 const commands: Readonly<Record<string, string>> = {
@@ -58,7 +58,7 @@ function resourcesOf(x: Exchange, targets: readonly Target[], addressType = 'flo
   }))
 }
 
-function actionView(x: Exchange, operation: Operation): Action {
+export function actionView(x: Exchange, operation: Operation): Action {
   const { operation_id, type, subject_type, subject_id, server_id, status, error } = operation
   const on: Target = [subjects[subject_type] ?? 'server', subject_id]
   const isEnded = status === 'failed' || status === 'canceled'
@@ -76,6 +76,12 @@ function actionView(x: Exchange, operation: Operation): Action {
   }
 }
 
+/** The start of a server that is created to run, which is a part of its creation here, and an action of its own there. */
+export function startView(x: Exchange, operation: Operation): Action {
+  const { operation_id } = operation
+  return { ...actionView(x, operation), id: x.ref('start', operation_id), command: 'start_server' }
+}
+
 /** The action of an operation, to be shown. */
 export async function actionOf(x: Exchange, operationId: string): Promise<Action> {
   return actionView(x, await x.operation(operationId))
@@ -88,17 +94,21 @@ export async function begun(x: Exchange, ...[id, inquiry]: Parameters<Exchange['
 
 /** The action of a change that was complete at once. It can be read later, as clients do with all actions. */
 export function done(x: Exchange, command: string, ...targets: readonly Target[]): { action: Action } {
-  const on = targets.map(([kind, id]) => `${kind}:${id}`).join(' ')
+  const on = [[PROJECT, x.projectId], ...targets].map(([kind, id]) => `${kind}:${id}`).join(' ')
   return { action: doneView(x, `${command} ${uuid()} ${on}`, x.now()) }
 }
+/** Stands among the objects of a change for the project of its token. */
+const PROJECT = 'project'
 
-/** @param id the command, an id and the objects of the change */
+/** @param id the command, an id, the project and the objects of the change */
 function doneView(x: Exchange, id: string, at: number): Action {
   const [command = '', , ...on] = id.split(' ')
-  const targets = on.map((target): Target => {
-    const [kind = '', objectId = ''] = target.split(':')
-    return [kind as Kind, objectId] // as `done` wrote it
-  })
+  const targets = on
+    .filter((target) => !target.startsWith(PROJECT))
+    .map((target): Target => {
+      const [kind = '', objectId = ''] = target.split(':')
+      return [kind as Kind, objectId] // as `done` wrote it
+    })
   const time = new Date(at).toISOString()
   return {
     ...{ id: x.ref('change', id), command, status: 'success', progress: 100, started: time, finished: time },
@@ -108,12 +118,14 @@ function doneView(x: Exchange, id: string, at: number): Action {
 }
 
 async function numberedAction(x: Exchange, number: string): Promise<Action> {
-  const found = await x.numbered(['operation', 'change'], 'action', number)
-  return shown(x, found)
-}
-
-function shown(x: Exchange, { kind, id, createdAt }: Numbered): Promise<Action> | Action {
-  return kind === 'operation' ? actionOf(x, id) : doneView(x, id, createdAt)
+  const { kind, id, createdAt } = await x.numbered(['operation', 'start', 'change'], 'action', number)
+  if (kind === 'change') {
+    // A change from before projects were written down belongs to the account.
+    if ((/ project:(\S+)/.exec(id)?.[1] ?? x.projectId) !== x.projectId) throw missing('action', number)
+    return doneView(x, id, createdAt)
+  }
+  const operation = await x.requireOwn(await x.operation(id), 'action', number)
+  return kind === 'start' ? startView(x, operation) : actionView(x, operation)
 }
 
 /** The actions that a client waits for, by their numbers. */
@@ -133,7 +145,8 @@ async function operationsOf(x: Exchange, filter: Record<string, string>): Promis
   const { items, total } = await x.v1<{ items: Operation[]; total: number }>('listAccountOperations', {
     query,
   })
-  return { actions: items.map((operation) => actionView(x, operation)), meta: metaOf(page, total) }
+  const own = await x.own(items)
+  return { actions: own.map((operation) => actionView(x, operation)), meta: metaOf(page, total) }
 }
 
 export const actionRoutes: HcloudRoute[] = [
@@ -155,15 +168,25 @@ export const actionRoutes: HcloudRoute[] = [
   }),
 ]
 
-/** The actions on one kind of objects. @param many the path of the kind, such as servers */
-export function actionsOn(kind: Kind, many: string): HcloudRoute[] {
+/** A kind of object that actions are on. */
+interface Acted {
+  kind: Kind
+  /** The path of the kind. */
+  many: string
+  /** @throws ApiError not_found if the token may not see the object */
+  find(x: Exchange, id: string): Promise<unknown>
+}
+
+/** The actions on one kind of objects. */
+export function actionsOn({ kind, many, find }: Acted): HcloudRoute[] {
   const subject = Object.keys(subjects).find((name) => subjects[name] === kind)
   return [
     answer({
       method: 'GET',
       path: `/${many}/:id/actions`,
       run: async (x) => {
-        const id = kind === 'server' ? (await x.server()).server_id : await x.idOf(kind, x.param('id'))
+        const id = await x.idOf(kind, x.param('id'))
+        await find(x, id)
         if (subject) return operationsOf(x, { subject_type: subject, subject_id: id })
         return { actions: [], meta: metaOf(pageOf(x), 0) }
       },

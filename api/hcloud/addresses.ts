@@ -5,7 +5,7 @@ import { missing, unsupported } from './errors.ts'
 import { answer, type Exchange, type HcloudRoute } from './exchange.ts'
 import type { Listed } from './lists.ts'
 import { type Offers, offersOf } from './offers.ts'
-import { changing, Labels, protection, type Resource, reading } from './resources.ts'
+import { changeable, changing, Labels, protection, type Resource, reading } from './resources.ts'
 
 const Family = Type.Enum(['ipv4', 'ipv6'])
 const Named = Type.Union([Type.String(), Type.Integer()])
@@ -41,6 +41,12 @@ function primaryView(x: Exchange, offers: Offers, address: Address): Listed {
   })
 }
 
+/** @throws ApiError not_found if a server of another project has it */
+async function addressOf(x: Exchange, address_id: string): Promise<Address> {
+  const address = await x.v1<Address>('getAddress', { params: { address_id } })
+  return x.requireOwn(address, 'address', x.param('id'))
+}
+
 /** An address of Berth under one of the names that these clients have for it. */
 function addressesAs(one: string, view: typeof floatingView): Resource {
   return {
@@ -48,13 +54,13 @@ function addressesAs(one: string, view: typeof floatingView): Resource {
     all: async (x) => {
       const offers = await offersOf(x)
       const ip = x.query.get('ip')
-      const all = (await x.all<Address>('listAddresses')).filter(
-        ({ address }) => ip === null || ip === address,
-      )
-      return all.map((address) => view(x, offers, address))
+      const all = await x.own(await x.all<Address>('listAddresses'))
+      return all
+        .filter(({ address }) => ip === null || ip === address)
+        .map((address) => view(x, offers, address))
     },
-    find: async (x, address_id) =>
-      view(x, await offersOf(x), await x.v1<Address>('getAddress', { params: { address_id } })),
+    find: async (x, id) => view(x, await offersOf(x), await addressOf(x, id)),
+    guard: async (x, id) => void (await addressOf(x, id)),
   }
 }
 
@@ -62,9 +68,7 @@ const floating = addressesAs('floating_ip', floatingView)
 const primary = addressesAs('primary_ip', primaryView)
 
 async function update(x: Exchange, command: string, body: object): Promise<object> {
-  const address_id = await x.idOf('address', x.param('id'))
-  const { server_id } = await x.v1<Address>('getAddress', { params: { address_id } })
-  await x.requireOwnHolder(server_id)
+  const address_id = await changeable(x, primary)
   await x.v1('updateAddress', { params: { address_id }, body })
   return done(x, command, ['address', address_id])
 }
@@ -73,7 +77,8 @@ async function update(x: Exchange, command: string, body: object): Promise<objec
 const Sent = { ID: MaybeNumber }
 
 /** The actions on an address. @param field the field that names the server to assign it to */
-function addressActions({ one, many }: Resource, field: 'server' | 'assignee_id'): HcloudRoute[] {
+function addressActions(resource: Resource, field: 'server' | 'assignee_id'): HcloudRoute[] {
+  const { one, many } = resource
   const path = `/${many}/:id/actions`
   return [
     answer({
@@ -101,8 +106,8 @@ function addressActions({ one, many }: Resource, field: 'server' | 'assignee_id'
       body: Type.Object({ ip: Type.String(), dns_ptr: Type.Optional(Type.String()), ...Sent }),
       run: (x, { dns_ptr }) => update(x, 'change_dns_ptr', { reverse_dns: dns_ptr || null }),
     }),
-    ...protection({ kind: 'address', one, many }),
-    ...actionsOn('address', many),
+    ...protection(resource),
+    ...actionsOn(resource),
   ]
 }
 

@@ -5,6 +5,7 @@ import { prepareProblem } from '../http/server/send-problem.ts'
 /** Errors that only this interface has. */
 const hcloudProblems = defineProblems({
   hcloud_unsupported: { status: 422, title: 'Not offered here' },
+  hcloud_elsewhere: { status: 403, title: 'Used by another project' },
   hcloud_not_found: { status: 404, title: 'Not found' },
   hcloud_gone: { status: 410, title: 'Gone' },
   hcloud_taken: { status: 409, title: 'The name is taken' },
@@ -18,6 +19,22 @@ export function unsupported(what: string): ApiError {
 
 export function missing(noun: string, which: string | number): ApiError {
   return new ApiError(hcloudProblems.hcloud_not_found, `No such ${noun.replaceAll('_', ' ')}: ${which}.`)
+}
+
+/** The error for a change of an object that a server of another project uses too. */
+export function elsewhere(what: string): ApiError {
+  return new ApiError(
+    hcloudProblems.hcloud_elsewhere,
+    `Servers of another project use this ${what}: ${CHANGE_IT_BY}.`,
+  )
+}
+const CHANGE_IT_BY = 'change it by the API of this installation'
+
+/** True if /v1 knows no such object, rather than this interface hiding it. */
+export function isGone(error: unknown): boolean {
+  return (
+    error instanceof ApiError && error.type.status === 404 && error.type !== hcloudProblems.hcloud_not_found
+  )
 }
 
 /** The error for a request that their API answered once, and refuses since. */

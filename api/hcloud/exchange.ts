@@ -10,12 +10,19 @@ import type { Server } from '../servers/schema.ts'
 import { missing } from './errors.ts'
 import type { Inquiry, Interior } from './interior.ts'
 import { type Kind, type Numbered, type Numbers, Ref, type Shown } from './numbers.ts'
+import type { Projects } from './projects.ts'
 
 /** A number in a path or a query; others name nothing. */
 const NUMBER = /^[1-9]\d{0,14}$/
 
 /** Shared values are read again after this time. */
 const FRESH_MS = 10_000
+
+/** An object that a server may have. */
+interface Held {
+  server_id?: string | null
+}
+const holderOf = ({ server_id = null }: Held) => server_id
 
 /** The parts of the interface that all its requests use. */
 export interface HcloudParts {
@@ -25,6 +32,8 @@ export interface HcloudParts {
   shared: Recent<{ at: number; value: unknown }>
   /** Operations that have ended, which never change again, so that polls of them read nothing. */
   ended: Recent<Operation>
+  /** The projects of servers, which are never moved. */
+  projects: Projects
   /** Held by account while a request gives a name. */
   naming: KeyedMutex
   clock: Clock
@@ -43,6 +52,7 @@ export class Exchange {
   readonly #numbers: Numbers
   readonly #shared: HcloudParts['shared']
   readonly #ended: HcloudParts['ended']
+  readonly #projects: Projects
   readonly #clock: Clock
   readonly #refs: Ref[] = []
 
@@ -57,6 +67,7 @@ export class Exchange {
     this.#numbers = parts.numbers
     this.#shared = parts.shared
     this.#ended = parts.ended
+    this.#projects = parts.projects
     this.#clock = parts.clock
   }
 
@@ -164,18 +175,32 @@ export class Exchange {
     return this.#ownServer(await this.idOf('server', given), given)
   }
 
-  /**
-   * Refuses to change the object of the path if a server of another project holds it.
-   * @param serverId null if no server holds it
-   * @throws ApiError not_found
-   */
-  async requireOwnHolder(serverId: string | null): Promise<void> {
-    if (serverId !== null) await this.#ownServer(serverId, this.param('id'))
+  /** Notes the project of a server that is about to be asked for. */
+  note(server: Server): void {
+    this.#projects.note(server)
+  }
+
+  /** Those of some servers that are in other projects. */
+  strangers(serverIds: readonly (string | null)[]): Promise<ReadonlySet<string>> {
+    return this.#projects.others(this, serverIds)
+  }
+
+  /** Leaves out the objects that servers of other projects have. */
+  async own<Item extends Held>(items: readonly Item[]): Promise<Item[]> {
+    const strangers = await this.strangers(items.map(holderOf))
+    return items.filter((item) => !strangers.has(holderOf(item) ?? ''))
+  }
+
+  /** @param shown the number that the request has @throws ApiError not_found if a server of another project has it */
+  async requireOwn<Item extends Held>(item: Item, noun: string, shown: string | number): Promise<Item> {
+    if ((await this.own([item])).length === 0) throw missing(noun, shown)
+    return item
   }
 
   /** @param shown the number that the request has @throws ApiError not_found */
   async #ownServer(server_id: string, shown: string | number): Promise<Server> {
     const server = await this.v1<Server>('getServer', { params: { server_id } })
+    this.#projects.note(server)
     if (server.project_id !== this.projectId) throw missing('server', shown)
     return server
   }

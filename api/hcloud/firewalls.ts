@@ -1,10 +1,11 @@
 import { type Static, Type } from 'typebox'
 import type { Firewall, FirewallRule } from '../firewalls/schema.ts'
+import type { Server } from '../servers/schema.ts'
 import { actionsOn, done } from './actions.ts'
-import { unsupported } from './errors.ts'
+import { elsewhere, missing, unsupported } from './errors.ts'
 import { answer, type Exchange, type HcloudRoute } from './exchange.ts'
 import type { Listed } from './lists.ts'
-import { changing, Labels, type Resource, reading, requireFree } from './resources.ts'
+import { changeable, changing, Labels, type Resource, reading, requireFree } from './resources.ts'
 
 const MaybeText = Type.Optional(Type.String())
 const Cidrs = Type.Optional(Type.Array(Type.String(), { maxItems: 100 }))
@@ -51,9 +52,10 @@ function ruleOf({
   }
 }
 
-function firewallView(x: Exchange, firewall: Firewall): Listed {
+function firewallView(x: Exchange, firewall: Firewall, strangers: ReadonlySet<string>): Listed {
   const { firewall_id, name, rules, server_ids, label_selector: selector, created_at } = firewall
-  const servers = server_ids.map((id) => ({ type: 'server', server: { id: x.ref('server', id) } }))
+  const own = server_ids.filter((id) => !strangers.has(id))
+  const servers = own.map((id) => ({ type: 'server', server: { id: x.ref('server', id) } }))
   const labelled = { type: 'label_selector', label_selector: { selector }, applied_to_resources: [] }
   return Object.assign(
     { id: x.ref('firewall', firewall_id), name, labels: firewall.labels, created: created_at },
@@ -63,9 +65,26 @@ function firewallView(x: Exchange, firewall: Firewall): Listed {
 
 const firewalls: Resource = {
   ...{ kind: 'firewall', one: 'firewall', many: 'firewalls' },
-  all: async (x) => (await x.all<Firewall>('listFirewalls')).map((firewall) => firewallView(x, firewall)),
-  find: async (x, firewall_id) =>
-    firewallView(x, await x.v1<Firewall>('getFirewall', { params: { firewall_id } })),
+  all: async (x) => {
+    const all = await x.all<Firewall>('listFirewalls')
+    const strangers = await x.strangers(all.flatMap(({ server_ids }) => server_ids))
+    return all.map((firewall) => firewallView(x, firewall, strangers))
+  },
+  find: async (x, firewall_id) => {
+    const firewall = await x.v1<Firewall>('getFirewall', { params: { firewall_id } })
+    return firewallView(x, firewall, await x.strangers(firewall.server_ids))
+  },
+  guard: async (x, firewall_id) => {
+    const { server_ids, label_selector } = await x.v1<Firewall>('getFirewall', { params: { firewall_id } })
+    if ((await x.strangers(server_ids)).size > 0) throw elsewhere('firewall')
+    if (label_selector !== null) await requireOwnSelected(x, label_selector)
+  },
+}
+
+/** @throws ApiError forbidden for a selector that servers of another project have, which it would guard too */
+async function requireOwnSelected(x: Exchange, selector: string): Promise<void> {
+  const selected = await x.all<Server>('listServers', { label: selector })
+  if (selected.some(({ project_id }) => project_id !== x.projectId)) throw elsewhere('label selector')
 }
 
 /** The servers and the one selector that a request names. @throws ApiError not_found, unsupported_error */
@@ -74,7 +93,9 @@ async function targetsOf(x: Exchange, targets: Static<typeof Targets>) {
   const selectors = targets.flatMap(({ label_selector }) => label_selector?.selector ?? [])
   if (selectors.length > 1) throw unsupported('A firewall has one label selector: join its terms by commas.')
   const servers = await Promise.all(numbers.map((id) => x.server(id)))
-  return { serverIds: servers.map(({ server_id }) => server_id), selector: selectors[0] }
+  const [selector] = selectors
+  if (selector !== undefined) await requireOwnSelected(x, selector)
+  return { serverIds: servers.map(({ server_id }) => server_id), selector }
 }
 
 async function apply(x: Exchange, firewall_id: string, targets: Static<typeof Targets>): Promise<void> {
@@ -91,8 +112,11 @@ async function apply(x: Exchange, firewall_id: string, targets: Static<typeof Ta
 async function remove(x: Exchange, firewall_id: string, targets: Static<typeof Targets>): Promise<void> {
   const { serverIds, selector } = await targetsOf(x, targets)
   for (const server_id of serverIds) await x.v1('detachFirewall', { params: { firewall_id, server_id } })
-  if (selector !== undefined)
-    await x.v1('updateFirewall', { params: { firewall_id }, body: { label_selector: null } })
+  if (selector === undefined) return
+  const params = { firewall_id }
+  const { label_selector } = await x.v1<Firewall>('getFirewall', { params })
+  if (label_selector !== selector) throw missing('label_selector', selector)
+  await x.v1('updateFirewall', { params, body: { label_selector: null } })
 }
 
 /** Declares a change of a firewall, which is complete at once. */
@@ -142,12 +166,12 @@ export const firewallRoutes: HcloudRoute[] = [
     path: '/firewalls/:id/actions/set_rules',
     body: Type.Object({ rules: Rules }),
     run: async (x, { rules }) => {
-      const firewall_id = await x.idOf('firewall', x.param('id'))
+      const firewall_id = await changeable(x, firewalls)
       await x.v1('updateFirewall', { params: { firewall_id }, body: { rules: rules.map(ruleOf) } })
       return { actions: [done(x, 'set_firewall_rules', ['firewall', firewall_id]).action] }
     },
   }),
   change('apply_to_resources', Type.Object({ apply_to: Targets }), apply, 'apply_to'),
   change('remove_from_resources', Type.Object({ remove_from: Targets }), remove, 'remove_from'),
-  ...actionsOn('firewall', 'firewalls'),
+  ...actionsOn(firewalls),
 ]

@@ -44,13 +44,15 @@ function copyView(x: Exchange, offers: Offers, kind: CopyKind, id: string, copy:
   return shown
 }
 
-const idOf = (copy: Snapshot | Backup | Image): string =>
+type Copied = (Snapshot | Backup | Image) & { server_id?: string }
+
+const idOf = (copy: Copied): string =>
   'image_id' in copy ? copy.image_id : 'backup_id' in copy ? copy.backup_id : copy.snapshot_id
 
 async function allImages(x: Exchange): Promise<Listed[]> {
   const offers = await offersOf(x)
   const ofKind = copyKinds.map(async (kind) => {
-    const all = await x.all<Snapshot | Backup | Image>(copies[kind].list)
+    const all = await x.own(await x.all<Copied>(copies[kind].list))
     return all.map((copy) => copyView(x, offers, kind, idOf(copy), copy))
   })
   const all = [
@@ -63,8 +65,16 @@ async function allImages(x: Exchange): Promise<Listed[]> {
   return all.filter(({ bound_to }) => servers.includes(String(Number(bound_to ?? 0))))
 }
 
-function numberedImage(x: Exchange, given = x.param('id')): Promise<Numbered> {
-  return x.numbered(imageKinds, 'image', given)
+/** @throws ApiError not_found if there is none, or the copy is of a server of another project */
+async function numberedImage(x: Exchange, given = x.param('id')): Promise<Numbered> {
+  const numbered = await x.numbered(imageKinds, 'image', given)
+  const { kind, id } = numbered
+  if (isCopy(kind)) await x.requireOwn(await copyOf(x, kind, id), 'image', given)
+  return numbered
+}
+
+function copyOf(x: Exchange, kind: CopyKind, id: string): Promise<Copy> {
+  return x.v1<Copy>(copies[kind].get, { params: { [paramOf(kind)]: id } })
 }
 
 const isCopy = (kind: Kind): kind is CopyKind => kind in copies
@@ -78,13 +88,7 @@ export async function imageView(x: Exchange, { kind, id }: Pick<Numbered, 'kind'
   const template = offers.catalogue.templates.find(({ template_id }) => template_id === id)
   if (template) return offers.template(template)
   if (!isCopy(kind)) throw missing('image', x.param('id'))
-  return copyView(
-    x,
-    offers,
-    kind,
-    id,
-    await x.v1<Copy>(copies[kind].get, { params: { [paramOf(kind)]: id } }),
-  )
+  return copyView(x, offers, kind, id, await copyOf(x, kind, id))
 }
 
 /** The field of an order that names the image a request asks for, by number or by name. @throws ApiError not_found */

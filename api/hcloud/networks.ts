@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import type { Network } from '../networks/schema.ts'
 import { actionsOn, begun, done } from './actions.ts'
-import { unsupported } from './errors.ts'
+import { elsewhere, unsupported } from './errors.ts'
 import { answer, type Exchange, type HcloudRoute } from './exchange.ts'
 import type { Listed } from './lists.ts'
 import { offersOf } from './offers.ts'
@@ -14,27 +14,40 @@ function gatewayOf(range: string): string {
 }
 
 /** A network has one subnet, which is all of it. */
-function networkView(
-  x: Exchange,
-  { network_id, name, ip_range, zone_slug, servers, labels, created_at }: Network,
-): Listed {
+function networkView(x: Exchange, network: Network, strangers: ReadonlySet<string>): Listed {
+  const { network_id, name, ip_range, zone_slug, labels, created_at } = network
   const shown = {
     ...{ id: x.ref('network', network_id), name, ip_range },
     subnets: [
       { type: 'cloud', ip_range, network_zone: zone_slug, gateway: gatewayOf(ip_range), vswitch_id: null },
     ],
     ...{ routes: [], load_balancers: [], expose_routes_to_vswitch: false },
-    servers: servers.map(({ server_id }) => x.ref('server', server_id)),
+    servers: serversOf(network)
+      .filter((id) => !strangers.has(id))
+      .map((id) => x.ref('server', id)),
     ...{ protection: { delete: false }, labels, created: created_at },
   }
   return shown
 }
 
+const serversOf = ({ servers }: Network) => servers.map(({ server_id }) => server_id)
+
+async function views(x: Exchange, all: readonly Network[]): Promise<Listed[]> {
+  const strangers = await x.strangers(all.flatMap(serversOf))
+  return all.map((network) => networkView(x, network, strangers))
+}
+
 const networks: Resource = {
   ...{ kind: 'network', one: 'network', many: 'networks' },
-  all: async (x) => (await x.all<Network>('listNetworks')).map((network) => networkView(x, network)),
-  find: async (x, network_id) =>
-    networkView(x, await x.v1<Network>('getNetwork', { params: { network_id } })),
+  all: async (x) => views(x, await x.all<Network>('listNetworks')),
+  find: async (x, network_id) => {
+    const network = await x.v1<Network>('getNetwork', { params: { network_id } })
+    return networkView(x, network, await x.strangers(serversOf(network)))
+  },
+  guard: async (x, network_id) => {
+    const network = await x.v1<Network>('getNetwork', { params: { network_id } })
+    if ((await x.strangers(serversOf(network))).size > 0) throw elsewhere('network')
+  },
 }
 
 const Subnet = Type.Object({
@@ -118,7 +131,7 @@ export const networkRoutes: HcloudRoute[] = [
       await requireFree(x, networks, name)
       const { zone_slug } = await (await offersOf(x)).zone({ location: subnets[0]?.network_zone })
       const network = await x.v1<Network>('createNetwork', { body: { name, ip_range, zone_slug, labels } })
-      return { network: networkView(x, network) }
+      return { network: networkView(x, network, new Set()) }
     },
   }),
   ...changing(networks, { param: 'network_id', update: 'updateNetwork', remove: 'deleteNetwork' }),
@@ -130,5 +143,5 @@ export const networkRoutes: HcloudRoute[] = [
     change_ip_range: 'The range of a network stays as it is. Create another network.',
   }),
   ...attachments,
-  ...actionsOn('network', 'networks'),
+  ...actionsOn(networks),
 ]

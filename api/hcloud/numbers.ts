@@ -9,7 +9,7 @@ import type { HcloudNumberTable } from './tables.ts'
 /** The offers of the catalogue, which are the same for all accounts. */
 const offers = ['location', 'datacenter', 'server_type', 'template'] as const
 /** Events on objects, which are forgotten after some time. */
-const happenings = ['operation', 'change'] as const
+const happenings = ['operation', 'start', 'change'] as const
 const objects = [
   'server',
   'ssh_key',

@@ -1,7 +1,6 @@
 import { Type } from 'typebox'
-import { ApiError } from '../http/contract/problem.ts'
 import { done } from './actions.ts'
-import { taken, unsupported } from './errors.ts'
+import { isGone, taken, unsupported } from './errors.ts'
 import { answer, type Exchange, type HcloudRoute } from './exchange.ts'
 import { type Listed, listed } from './lists.ts'
 import type { Kind } from './numbers.ts'
@@ -14,6 +13,18 @@ export interface Resource {
   many: string
   all(x: Exchange): Promise<Listed[]>
   find(x: Exchange, id: string): Promise<Listed>
+  /** Refuses to change one that servers of other projects use. */
+  guard?(x: Exchange, id: string): Promise<void>
+}
+
+/** The id of the object of the path, to be changed. @throws ApiError not_found, forbidden */
+export async function changeable(
+  x: Exchange,
+  { kind, guard }: Pick<Resource, 'kind' | 'guard'>,
+): Promise<string> {
+  const id = await x.idOf(kind, x.param('id'))
+  await guard?.(x, id)
+  return id
 }
 
 /** The routes of /v1 that change a kind of object. */
@@ -48,7 +59,7 @@ export function changing(
   resource: Resource,
   { param, update, isRenamed = true, remove }: Changes,
 ): HcloudRoute[] {
-  const { kind, one, many, find } = resource
+  const { one, many, find } = resource
   return [
     answer({
       method: 'PUT',
@@ -61,7 +72,7 @@ export function changing(
         expose_routes_to_vswitch: Type.Optional(Type.Literal(false)),
       }),
       run: async (x, { name = '', labels }) => {
-        const id = await x.idOf(kind, x.param('id'))
+        const id = await changeable(x, resource)
         const isNamed = isRenamed && name !== ''
         if (isNamed) await requireFree(x, resource, name, Number(x.param('id')))
         const body = { ...(isNamed ? { name } : {}), ...(labels ? { labels } : {}) }
@@ -73,7 +84,7 @@ export function changing(
       method: 'DELETE',
       path: `/${many}/:id`,
       run: async (x) => {
-        await x.v1(remove, { params: { [param]: await x.idOf(kind, x.param('id')) } })
+        await x.v1(remove, { params: { [param]: await changeable(x, resource) } })
         await x.end(x.param('id'))
         return undefined
       },
@@ -82,7 +93,8 @@ export function changing(
 }
 
 /** The route that these clients protect an object by; only servers have protection here. */
-export function protection({ kind, many }: Pick<Resource, 'kind' | 'one' | 'many'>): HcloudRoute[] {
+export function protection(resource: Resource): HcloudRoute[] {
+  const { kind, many } = resource
   return [
     answer({
       method: 'POST',
@@ -90,7 +102,7 @@ export function protection({ kind, many }: Pick<Resource, 'kind' | 'one' | 'many
       // hcloud-go 1.35 repeats the number of a primary IP, by a slip.
       body: Type.Object({ delete: Type.Optional(Type.Boolean()), ID: Type.Optional(Type.Integer()) }),
       run: async (x, { delete: isKept }) => {
-        const id = await x.idOf(kind, x.param('id'))
+        const id = await changeable(x, resource)
         if (isKept) throw unsupported('Only servers can be protected from deletion here.')
         return done(x, 'change_protection', [kind, id])
       },
@@ -111,7 +123,7 @@ export function refusing(many: string, reasons: Readonly<Record<string, string>>
 
 /** Lets the number of an object be forgotten that is gone. @throws the error */
 async function noteEnd(x: Exchange, error: unknown): Promise<never> {
-  if (error instanceof ApiError && error.type.status === 404) await x.end(x.param('id'))
+  if (isGone(error)) await x.end(x.param('id'))
   throw error
 }
 

@@ -6,7 +6,7 @@ import type { ServerDetails } from '../servers/details-schema.ts'
 import type { Server } from '../servers/schema.ts'
 import type { Iso } from '../snapshots/iso-schema.ts'
 import type { Volume } from '../volumes/schema.ts'
-import { actionOf, actionsOn } from './actions.ts'
+import { actionOf, actionsOn, actionView, startView } from './actions.ts'
 import { taken, unsupported } from './errors.ts'
 import { answer, type Exchange, type HcloudRoute } from './exchange.ts'
 import { sourceOf } from './images.ts'
@@ -302,10 +302,12 @@ export const serverRoutes: HcloudRoute[] = [
       await requireFreeName(x, body.name)
       const order = await orderOf(x, body)
       const server = await x.v1<Server>('createServer', { body: order })
+      x.note(server)
+      const operation = await x.operation(server.current_operation?.operation_id ?? '')
       return {
         ...(await showServer(x, server)),
-        action: await actionOf(x, server.current_operation?.operation_id ?? ''),
-        next_actions: [],
+        action: actionView(x, operation),
+        next_actions: order.start_on_create ? [startView(x, operation)] : [],
         root_password: order.ssh_key_ids.length === 0 ? await passwordOf(x, server.server_id) : null,
       }
     },
@@ -331,5 +333,5 @@ export const serverRoutes: HcloudRoute[] = [
       return { action: await actionOf(x, operation) }
     },
   }),
-  ...actionsOn('server', 'servers'),
+  ...actionsOn({ kind: 'server', many: 'servers', find: (x) => x.server() }),
 ]

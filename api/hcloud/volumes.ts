@@ -5,7 +5,7 @@ import { unsupported } from './errors.ts'
 import { answer, type Exchange, type HcloudRoute } from './exchange.ts'
 import type { Listed } from './lists.ts'
 import { type Offers, offersOf } from './offers.ts'
-import { changing, Labels, protection, type Resource, reading, requireFree } from './resources.ts'
+import { changeable, changing, Labels, protection, type Resource, reading, requireFree } from './resources.ts'
 
 function volumeView(x: Exchange, offers: Offers, volume: Volume): Listed {
   const { volume_id, name, size_gb, zone_slug, status, server_id, device, labels, created_at } = volume
@@ -23,10 +23,16 @@ const volumes: Resource = {
   ...{ kind: 'volume', one: 'volume', many: 'volumes' },
   all: async (x) => {
     const offers = await offersOf(x)
-    return (await x.all<Volume>('listVolumes')).map((volume) => volumeView(x, offers, volume))
+    return (await x.own(await x.all<Volume>('listVolumes'))).map((volume) => volumeView(x, offers, volume))
   },
-  find: async (x, volume_id) =>
-    volumeView(x, await offersOf(x), await x.v1<Volume>('getVolume', { params: { volume_id } })),
+  find: async (x, id) => volumeView(x, await offersOf(x), await volumeOf(x, id)),
+  guard: async (x, id) => void (await volumeOf(x, id)),
+}
+
+/** @throws ApiError not_found if a server of another project has it */
+async function volumeOf(x: Exchange, volume_id: string): Promise<Volume> {
+  const volume = await x.v1<Volume>('getVolume', { params: { volume_id } })
+  return x.requireOwn(volume, 'volume', x.param('id'))
 }
 
 const Named = Type.Union([Type.String(), Type.Integer()])
@@ -40,10 +46,7 @@ function refuseMounts({ automount, format }: { automount?: boolean; format?: str
 
 /** The volume of the path, to be changed. @throws ApiError not_found */
 async function onVolume(x: Exchange): Promise<{ params: { volume_id: string } }> {
-  const params = { volume_id: await x.idOf('volume', x.param('id')) }
-  const { server_id } = await x.v1<Volume>('getVolume', { params })
-  await x.requireOwnHolder(server_id)
-  return { params }
+  return { params: { volume_id: await changeable(x, volumes) } }
 }
 
 export const volumeRoutes: HcloudRoute[] = [
@@ -105,5 +108,5 @@ export const volumeRoutes: HcloudRoute[] = [
     run: async (x, { size }) => begun(x, 'updateVolume', { ...(await onVolume(x)), body: { size_gb: size } }),
   }),
   ...protection(volumes),
-  ...actionsOn('volume', 'volumes'),
+  ...actionsOn(volumes),
 ]

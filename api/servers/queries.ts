@@ -17,6 +17,11 @@ export function allServers(db: Queries) {
   return db.selectFrom('servers').select(['server_id', 'name', 'project_id', isGone.as('is_gone')])
 }
 
+/** The projects of some of an account's servers, also of those that were deleted lately. */
+export function projectsOf(db: Queries, accountId: string, serverIds: readonly string[]) {
+  return allServers(db).where('account_id', '=', accountId).where('server_id', 'in', serverIds).execute()
+}
+
 /**
  * Items that may be billed, including deleted ones: servers and their backups, and public addresses, snapshots and
  * volumes in the project of their server.

@@ -84,10 +84,18 @@ test('a server is created, turned, changed and deleted by actions that can be po
   expect(created).toMatchObject({
     root_password: null,
     action: { command: 'create_server', status: 'running' },
+    next_actions: [{ command: 'start_server', status: 'running' }],
   })
   const path = `/servers/${created.server.id}`
   const polled = await t.ask('GET', `/actions?id=${created.action.id}`)
   expect(polled.body.actions).toMatchObject([{ id: created.action.id, status: 'success', progress: 100 }])
+  const [start] = created.next_actions
+  const resources = [{ id: created.server.id, type: 'server' }]
+  expect((await t.ask('GET', `/actions/${start.id}`)).body.action).toMatchObject({
+    ...{ id: start.id, command: 'start_server', status: 'success', resources },
+  })
+  const stopped = { ...web, name: 'cold', start_after_create: false }
+  expect((await t.act('POST', '/servers', stopped)).next_actions).toEqual([])
   expect(await t.ask('GET', '/actions')).toMatchObject({
     status: 410,
     body: { error: { code: 'deprecated_api_endpoint' } },
