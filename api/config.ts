@@ -3,6 +3,7 @@ import { isIP } from 'node:net'
 import path from 'node:path'
 import { type DriverName, hostModules } from './drivers/modules/modules.ts'
 import { defaultDataDir } from './files.ts'
+import { parseMoney } from './money.ts'
 import type { Role } from './processes/peers.ts'
 import { LOG_LEVELS, type SettingName, settings } from './settings.ts'
 
@@ -67,6 +68,8 @@ export interface Config {
   readonly mailFrom: string
   /** The people who can sign up in the console. */
   readonly signUp: 'open' | 'invitation' | 'closed'
+  /** The credit of people who sign up, in units, and the days until its rest expires; null: none. */
+  readonly trialCredit: { readonly amount: number; readonly days: number } | null
   /** The OpenID Connect provider that people can sign in with; null: none. */
   readonly oidc: ProviderSettings | null
   /** A folder, or a bucket; null: nothing is copied off site. */
@@ -135,6 +138,7 @@ export function readConfig(env: NodeJS.ProcessEnv, flags: Partial<Record<Setting
     smtp: readSmtp(given('smtp')),
     mailFrom: readMailFrom(given('mailFrom') ?? `berth@${given('publicName') ?? 'localhost'}`),
     signUp: oneOf('signUp', raw('signUp'), ['open', 'invitation', 'closed'] as const),
+    trialCredit: readTrial(given('trialCredit')),
     oidc: readProvider(given('oidcIssuer'), given('oidcClientId'), given('oidcClientSecret')),
     offsite: readOffsite(given('offsite')),
     yookassa: readApi('yookassa', given('yookassa')),
@@ -328,6 +332,19 @@ function readReceipt(value: string | null): Receipt | null {
   if (!match)
     return refuse('receipt', value, 'it must be the code of a tax rate from 1 to 12, perhaps with ,1 to ,6.')
   return { vatCode: Number(match[1]), taxSystemCode: match[2] === undefined ? null : Number(match[2]) }
+}
+
+function readTrial(value: string | null): Config['trialCredit'] {
+  if (value === null) return null
+  const [, rubles = '', days = ''] =
+    /^(?=.*[1-9].*,)(\d{1,6}(?:\.\d{1,2})?),([1-9]\d{0,3})$/.exec(value) ?? []
+  if (rubles === '')
+    return refuse(
+      'trialCredit',
+      value,
+      'it must be rubles and days, at most 999999 and 9999, such as 300,30.',
+    )
+  return { amount: parseMoney(rubles), days: Number(days) }
 }
 
 /** If every proxy were trusted, callers could choose their address. */

@@ -4,6 +4,7 @@ import { announcements } from './announcements/feature.ts'
 import { billing } from './billing/feature.ts'
 import { catalog } from './catalog/feature.ts'
 import { consoles } from './consoles/feature.ts'
+import { credits } from './credits/feature.ts'
 import { events } from './events/feature.ts'
 import type { EventScopes } from './events/types.ts'
 import { type Cleaning, feature } from './feature.ts'
@@ -35,6 +36,7 @@ export const features = [
   accounts,
   billing,
   payments,
+  credits,
   monitoring,
   catalog,
   events,

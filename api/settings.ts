@@ -145,6 +145,12 @@ export const settings = {
     fallback: 'open',
     help: 'who can sign up in the console: open (everybody), invitation (those who are invited) or closed',
   },
+  trialCredit: {
+    env: 'BERTH_TRIAL_CREDIT',
+    flag: '--trial-credit',
+    fallback: 'none',
+    help: 'credit that a person gets once by signing up, as rubles and the days after which the rest of it expires, such as 300,30',
+  },
   oidcIssuer: {
     env: 'BERTH_OIDC_ISSUER',
     flag: '--oidc-issuer',

@@ -2,6 +2,7 @@ import type { Account, Payment } from '@berth/sdk'
 import { Command } from 'commander'
 import { announcementsCommand } from './announcement.ts'
 import { autoTopUpCommand } from './auto-top-up.ts'
+import { creditsCommand, redeemCommand } from './credit.ts'
 import { documentCommand, documentsCommand } from './document.ts'
 import { idOf } from './find.ts'
 import { addLimitOption, type LimitOptions, upTo } from './flags.ts'
@@ -76,7 +77,7 @@ const payments: Columns<Payment> = {
 
 export function accountCommand(): Command {
   return new Command('account')
-    .description('top up the account, and view its payments, documents and announcements')
+    .description('top up the account, and view its payments, credits, documents and announcements')
     .addCommand(topUpCommand())
     .addCommand(autoTopUpCommand())
     .addCommand(
@@ -97,6 +98,8 @@ export function accountCommand(): Command {
         .argument('<id>', 'id of the payment')
         .action(action(async ({ berth, show }, id: string) => show(await berth.payments.get(id), payments))),
     )
+    .addCommand(redeemCommand())
+    .addCommand(creditsCommand())
     .addCommand(documentsCommand())
     .addCommand(documentCommand())
     .addCommand(announcementsCommand())

@@ -8,6 +8,7 @@ import type {
   LimitChange,
   OperatedAccountUpdate,
   PriceChange,
+  PromoCodeCreate,
   RebuildRequest,
   RefundCreate,
   RescueRequest,
@@ -77,6 +78,29 @@ const announcements = (call: Call) => ({
     call('POST /operator/announcements/{announcement_id}/end', { path: { announcement_id } }, options),
 })
 
+/** Payments of all accounts, and promo codes, whose credit ends. */
+const money = (call: Call) => ({
+  /** One page of the payments of all accounts. */
+  payments: (query: Query<'GET /operator/payments'> = {}, options?: CallOptions) =>
+    call('GET /operator/payments', { query }, options),
+  payment: (payment_id: string, options?: CallOptions) =>
+    call('GET /operator/payments/{payment_id}', { path: { payment_id } }, options),
+  /** Gives a part of a payment back, as soon as the provider does. */
+  refundPayment: (payment_id: string, body: RefundCreate, options?: CallOptions) =>
+    call('POST /operator/payments/{payment_id}/refund', { path: { payment_id }, body }, options),
+  /** One page of promo codes, newest first, without the codes themselves. */
+  promoCodes: (query: Query<'GET /operator/promo_codes'> = {}, options?: CallOptions) =>
+    call('GET /operator/promo_codes', { query }, options),
+  promoCode: (promo_code_id: string, options?: CallOptions) =>
+    call('GET /operator/promo_codes/{promo_code_id}', { path: { promo_code_id } }, options),
+  /** The reply is the only place that has the code. */
+  createPromoCode: (body: PromoCodeCreate, options?: CallOptions) =>
+    call('POST /operator/promo_codes', { body }, options),
+  /** Credit that it gave stays. */
+  revokePromoCode: (promo_code_id: string, options?: CallOptions) =>
+    call('POST /operator/promo_codes/{promo_code_id}/revoke', { path: { promo_code_id } }, options),
+})
+
 /** Operators' views and actions. They need an operator signed in on a page of the service, or an operator's token. */
 export const operator = (call: Call) => ({
   /** One page of all accounts. */
@@ -121,14 +145,7 @@ export const operator = (call: Call) => ({
     call('POST /operator/accounts/{account_id}/debit', { path: { account_id }, body }, options),
   ...servers(call),
   ...announcements(call),
-  /** One page of the payments of all accounts. */
-  payments: (query: Query<'GET /operator/payments'> = {}, options?: CallOptions) =>
-    call('GET /operator/payments', { query }, options),
-  payment: (payment_id: string, options?: CallOptions) =>
-    call('GET /operator/payments/{payment_id}', { path: { payment_id } }, options),
-  /** Gives a part of a payment back, as soon as the provider does. */
-  refundPayment: (payment_id: string, body: RefundCreate, options?: CallOptions) =>
-    call('POST /operator/payments/{payment_id}/refund', { path: { payment_id }, body }, options),
+  ...money(call),
   /** Lists each zone's capacity, and how much of it is sold. */
   capacity: (options?: CallOptions) => call('GET /operator/capacity', {}, options),
   images: (options?: CallOptions) => call('GET /operator/images', {}, options),

@@ -48,3 +48,17 @@ export function payments({ sleep }: Pick<Settings, 'sleep'>, call: Call) {
     },
   }
 }
+
+export function credits(call: Call) {
+  const list = (query: Query<'GET /account/credits'> = {}, options?: CallOptions) =>
+    call('GET /account/credits', { query }, options)
+  return {
+    /** One page of credit by promo codes and of the trial, with what is left of each. */
+    list,
+    /** All, page by page. */
+    listAll: (options?: CallOptions) => everyItem(list, 'credit_id', {}, options),
+    /** Redeems a promo code: its credit is in the balance at once. */
+    redeem: (code: string, options?: CallOptions) =>
+      call('POST /account/credits', { body: { code } }, options),
+  }
+}

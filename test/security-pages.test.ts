@@ -56,6 +56,7 @@ const OWN_TABLES = [
     'operator_tokens',
     'pool_shares',
     'processes',
+    'promo_codes',
   ],
   'simulated_machines',
 ]

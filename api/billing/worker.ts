@@ -21,6 +21,8 @@ interface BillingWorkerOptions {
   suspendAndResume: () => Promise<void>
   /** Mails the people of accounts before and when this happens. */
   warn: () => Promise<void>
+  /** Books the end of credits. */
+  expireCredits: () => Promise<unknown>
   /** Issues documents of months that have ended. */
   issueDocuments: () => Promise<unknown>
 }
@@ -55,7 +57,8 @@ export class BillingWorker {
    * charge, each the items that no other one is charging; the rest is a duty.
    */
   async look(): Promise<void> {
-    const { db, clock, log, peers, items, reprice, suspendAndResume, warn, issueDocuments } = this.#options
+    const { db, clock, log, peers, items, reprice, suspendAndResume, warn } = this.#options
+    const { expireCredits, issueDocuments } = this.#options
     const now = clock.now()
     const onFault: MeteringOptions['onFault'] = (item, err) =>
       item
@@ -66,6 +69,7 @@ export class BillingWorker {
     if (!peers.holds('billing')) return
     await this.#attempt('servers could not be suspended or resumed', suspendAndResume)
     await this.#attempt('people could not be warned', warn)
+    await this.#attempt('the end of credits could not be booked', expireCredits)
     await this.#attempt('documents could not be issued', issueDocuments)
   }
 

@@ -1,5 +1,4 @@
 import { Command, Option } from 'commander'
-import type { TSchema } from 'typebox'
 import {
   announcementView,
   createAnnouncement,
@@ -13,9 +12,8 @@ import type { AnnouncementTable } from '../announcements/tables.ts'
 import { systemClock as clock } from '../clock.ts'
 import { ConfigError } from '../config.ts'
 import type { Database } from '../database/database.ts'
-import { invalid } from '../http/contract/problem.ts'
-import { compileCheck } from '../http/contract/validation.ts'
 import { catalogInForce } from './catalog.ts'
+import { requireValid } from './checked.ts'
 import { paged, printMore } from './listing.ts'
 import { type ReadConfig, withDatabase } from './operator.ts'
 import { printFields, printTable } from './print.ts'
@@ -71,7 +69,7 @@ function addCreateCommand(announcement: Command, config: ReadConfig): void {
       if (en === undefined || ru === undefined)
         throw new ConfigError('Give the text in both languages: --en and --ru.')
       await change(config, 'announcement create', async (place) => {
-        const body = checked(AnnouncementCreate, {
+        const body = requireValid(AnnouncementCreate, {
           ...{ kind, text: { en, ru } },
           ...(zone && { zones: zone }),
           ...(starts !== undefined && { starts_at: starts }),
@@ -90,7 +88,7 @@ function addUpdateCommand(announcement: Command, config: ReadConfig): void {
       if ((en === undefined) !== (ru === undefined))
         throw new ConfigError('Give the text in both languages: --en and --ru.')
       await change(config, 'announcement update', async (place) => {
-        const body = checked(AnnouncementUpdate, {
+        const body = requireValid(AnnouncementUpdate, {
           ...(kind && { kind }),
           ...(en !== undefined && ru !== undefined && { text: { en, ru } }),
           ...(zone && { zones: zone }),
@@ -112,13 +110,6 @@ async function change(
   const parsed = config()
   const { catalog } = await catalogInForce(parsed)
   await withDatabase(parsed, action, async (db: Database) => print(await run({ db, clock, catalog })))
-}
-
-/** Refuses what the API refuses, as customers read it by the API. @throws ApiError validation_failed */
-function checked<Body>(schema: TSchema, body: Body): Body {
-  const issues = compileCheck('body', schema)(body)
-  if (issues.length > 0) throw invalid(issues)
-  return body
 }
 
 function described(command: Command, start: string): Command {

@@ -77,6 +77,7 @@ import * as announcements from './migrations/0066-announcements.ts'
 import * as differences from './migrations/0067-differences.ts'
 import * as poolShares from './migrations/0068-pool-shares.ts'
 import * as takesPools from './migrations/0069-takes-pools.ts'
+import * as credits from './migrations/0070-credits.ts'
 import { PostgresConnection, Unchanged, Unreachable } from './postgres-connection.ts'
 import type { Schema } from './schema.ts'
 
@@ -158,6 +159,7 @@ export const migrations: Record<string, Migration> = {
   '0067-differences': differences,
   '0068-pool-shares': poolShares,
   '0069-takes-pools': takesPools,
+  '0070-credits': credits,
 }
 
 /**

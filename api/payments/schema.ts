@@ -103,7 +103,7 @@ export const PaymentMethod = Type.Object(
 export type PaymentMethod = Static<typeof PaymentMethod>
 
 /** Amounts in range, so that a wrong one is refused with the field that has it. */
-const AmountOf = (description: string) =>
+export const AmountOf = (description: string) =>
   Type.String({
     pattern: String.raw`^(?=.*[1-9])\d{1,9}(\.\d{1,2})?$`,
     description,

@@ -3,6 +3,7 @@ import { projectNames } from '../accounts/projects.ts'
 import { mailAnnouncements } from '../announcements/mailing.ts'
 import { type Issuing, issueDue } from '../billing/documents/issuing.ts'
 import { BillingWorker } from '../billing/worker.ts'
+import { expireDue } from '../credits/credits.ts'
 import type { Queries } from '../database/database.ts'
 import type { Engine } from '../operations/engine.ts'
 import type { PaymentProvider } from '../payments/provider.ts'
@@ -55,6 +56,7 @@ export function charging(
       await warnPeople({ db, clock, secrets, catalog, keepSuspendedMs, billingPage, ...mailing })
       await mailAnnouncements({ db, clock, secrets, catalog, ...mailing })
     },
+    expireCredits: () => expireDue({ db, clock }),
     issueDocuments: () => issueDue(issuing),
   })
   const payments = new PaymentWorker({

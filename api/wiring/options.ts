@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger as Logger } from 'fastify'
 import type { Catalog } from '../catalog/file.ts'
 import type { Clock } from '../clock.ts'
-import type { ProviderSettings, Receipt } from '../config.ts'
+import type { Config, ProviderSettings, Receipt } from '../config.ts'
 import type { Database } from '../database/database.ts'
 import type { FullDisk } from '../database/full-disk.ts'
 import type { RecentReads } from '../database/replica.ts'
@@ -56,6 +56,8 @@ export interface AppOptions {
   passwords?: Passwords
   /** The people who can sign up (default: everybody). */
   signUp?: SignUpPolicy
+  /** The credit of people who sign up (default: none). */
+  trialCredit?: Config['trialCredit']
   /** The OpenID Connect provider that people can sign in with (default: none). */
   oidc?: ProviderSettings | null
   /** The APIs of payment providers, with keys (default: none). */

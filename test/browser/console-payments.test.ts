@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { createPromoCode } from '../../api/credits/codes.ts'
 import { addMember } from '../../api/people/membership/members.ts'
 import { createPerson } from '../../api/people/person/people.ts'
 import { playedProviders } from '../harness/payment-providers.ts'
@@ -97,6 +98,30 @@ for (const [language, words] of Object.entries({
     await card.getByRole('button', { name: words.off }).click()
     await card.getByText(words.about).waitFor()
     expect((await t.call('GET', '/account/auto_top_up')).body.is_on).toBe(false)
+  }, 60_000)
+
+for (const [language, words] of Object.entries({
+  en: { code: 'Promo code', redeem: 'Redeem', wrong: /The promo code is not valid/, left: 'Expires' },
+  ru: { code: 'Промокод', redeem: 'Применить', wrong: /Промокод не действует/, left: 'Сгорает' },
+}))
+  test(`a customer redeems a promo code, after a wrong one, in ${language}`, async () => {
+    const t = await serveConsole({ balance: '0' })
+    const terms = { name: 'Fair', amount_rub: '300', credit_days: 30, max_uses: 1, code: 'WINTER-FAIR-2027' }
+    await createPromoCode(t, { ...terms, expires_at: '2060-01-01T00:00:00Z' })
+    const page = await t.open(browser, { locale: language })
+    await page.setViewportSize({ width: 375, height: 800 })
+    await page.goto(`${t.address}/billing`)
+    const card = page.getByRole('region', { name: words.code })
+    const send = async (code: string) => {
+      await card.getByLabel(words.code).fill(code)
+      await card.getByRole('button', { name: words.redeem }).click()
+    }
+    await send('WINTER-FAIR-2026')
+    await card.getByText(words.wrong).waitFor()
+    await send('winter-fair-2027')
+    await card.getByRole('columnheader', { name: words.left }).waitFor()
+    expect((await t.call('GET', '/account/balance')).body.balance).toBe('300.00')
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(375)
   }, 60_000)
 
 test('an operator sees why a payment was not booked, and refunds it, by clicking', async () => {

@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { createAnnouncement } from '../../api/announcements/announcements.ts'
 import { post } from '../../api/billing/ledger.ts'
 import { parseCatalog } from '../../api/catalog/file.ts'
+import { createPromoCode } from '../../api/credits/codes.ts'
 import { parseMoney } from '../../api/money.ts'
 import { catalogText } from '../harness/app.ts'
 import { playedProviders } from '../harness/payment-providers.ts'
@@ -157,5 +158,23 @@ test('announcements of the operator are listed', async () => {
     'account announcements',
     'account announcements -o json',
     'account announcements --columns when',
+  ])
+})
+
+test('a promo code is redeemed, and what is left of credit is listed', async () => {
+  const t = await loggedIn()
+  const terms = { name: 'Fair', amount_rub: '300', credit_days: 30, max_uses: 10, code: 'WINTER-FAIR-2027' }
+  const codes = [terms, { ...terms, code: 'SPRING-FAIR-2027' }]
+  for (const code of codes) await createPromoCode(t, { ...code, expires_at: '2060-01-01T00:00:00Z' })
+  await expectSession(t, 'credit', [
+    'account credits',
+    'account redeem WINTER-FAIR-2026',
+    'account redeem winter',
+    'account redeem winter-fair-2027 -o json',
+    'account redeem WINTER-FAIR-2027',
+    'account redeem SPRING-FAIR-2027',
+    'account credits',
+    'account credits -o json',
+    'account credits --sort when',
   ])
 })

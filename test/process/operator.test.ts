@@ -386,3 +386,30 @@ test(
   },
   TIMEOUT_MS,
 )
+
+test(
+  'an operator creates a promo code on the command line, a customer redeems it, and it is revoked',
+  async () => {
+    const data = folder()
+    const service = await serve(data)
+    const promo = (...words: string[]) => run(['promo', ...words, '--json'], { BERTH_DATA: data })
+    const terms = ['--name', 'Fair', '--amount', '300', '--days', '30', '--until', '2060-01-01T00:00:00Z']
+    const { code, promo_code: id } = JSON.parse((await promo('create', ...terms)).stdout)
+    expect(await service.call('POST', '/account/credits', { code })).toMatchObject({
+      ...{ status: 201, body: { amount_rub: '300.00' } },
+    })
+    for (const [code, ...wrong] of [
+      [2, 'create', '--name', 'Fair'],
+      [2, 'create', ...terms, '--days', 'many'],
+      [1, 'create', ...terms, '--amount', '-1'],
+      [1, 'create', ...terms, '--code', 'short'],
+      [1, 'revoke', 'none'],
+    ] as const)
+      expect([wrong, (await promo(...wrong)).code]).toEqual([wrong, code])
+    await promo('revoke', id)
+    expect(JSON.parse((await promo('list')).stdout)).toMatchObject([
+      { promo_code: id, name: 'Fair', amount: '300.00', uses: '1', of: '1', revoked: expect.any(String) },
+    ])
+  },
+  TIMEOUT_MS,
+)

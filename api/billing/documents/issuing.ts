@@ -89,7 +89,7 @@ async function issueNext(
 }
 
 /** True if an item may still be charged for time before a moment. */
-async function isCharging(tx: Queries, accountId: string, until: number): Promise<boolean> {
+export async function isCharging(tx: Queries, accountId: string, until: number): Promise<boolean> {
   const meter = await tx
     .selectFrom('billing_meters')
     .select('item_id')

@@ -100,6 +100,8 @@ type PersonEvent =
   | 'account_debited'
   | 'payment_refunded'
   | 'announcement_changed'
+  | 'promo_code_created'
+  | 'promo_code_revoked'
   | 'login_link_created'
   | 'server_suspended'
   | 'server_resumed'

@@ -31,6 +31,8 @@ export interface SignInOptions {
   siteUrl: () => string
   /** Called after a mail was queued. */
   mailed: () => void
+  /** Gives a person's first account the credit of a trial, if the installation has one. */
+  grantTrial: (tx: Queries, of: { accountId: string; email: string }) => Promise<void>
   /** The OpenID Connect provider; null if there is none. */
   oidc: ProviderSettings | null
   /** True if the console is served, where people approve logins of devices. */

@@ -86,7 +86,7 @@ export class SignUps {
 /** Creates a person with an account of their own. @returns null if the address is taken */
 export async function createWithAccount(
   tx: Queries,
-  { clock }: Pick<SignInOptions, 'clock'>,
+  { clock, grantTrial }: Pick<SignInOptions, 'clock' | 'grantTrial'>,
   wanted: NewPerson,
 ): Promise<PersonTable | null> {
   const person = await createPerson(tx, clock, wanted)
@@ -94,7 +94,9 @@ export async function createWithAccount(
   await asPerson(person, async () => {
     await claimAccount(tx, clock, person)
     const accountId = await createAccount(tx, clock, person)
-    if (accountId) await addMember(tx, clock, { accountId, personId: person.person_id, role: 'owner' })
+    if (!accountId) return
+    await addMember(tx, clock, { accountId, personId: person.person_id, role: 'owner' })
+    await grantTrial(tx, { accountId, email: person.email })
   })
   return person
 }

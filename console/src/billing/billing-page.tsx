@@ -9,6 +9,7 @@ import { Card, Page } from '../ui/page.tsx'
 import { Empty, Loaded, Note } from '../ui/states.tsx'
 import { Pager, Table } from '../ui/table.tsx'
 import { AutomaticTopUp } from './auto-top-up.tsx'
+import { Credits } from './credits.tsx'
 import { Documents } from './documents.tsx'
 import { Figures, useMoneyFigures } from './figures.tsx'
 import { Item } from './item.tsx'
@@ -38,6 +39,13 @@ const examples: readonly Example[] = [
     berth: 'berth account auto-top-up set --below 500 --amount 1000 --monthly-limit 5000 --method 4477',
     sdk: 'payments.setAutoTopUp',
   },
+  {
+    route: 'POST /account/credits',
+    body: { code: '7KQ2-MX4H-PT9D-W3ZB' },
+    berth: 'berth account redeem 7KQ2-MX4H-PT9D-W3ZB',
+    sdk: 'credits.redeem',
+  },
+  { route: 'GET /account/credits', berth: 'berth account credits', sdk: 'credits.list' },
   { route: 'GET /account/payments', berth: 'berth account payments', sdk: 'payments.list' },
   { route: 'GET /account/documents', berth: 'berth account documents', sdk: 'documents.list' },
   { route: 'GET /account/transactions', berth: 'berth transaction list', sdk: 'transactions.list' },
@@ -51,6 +59,7 @@ export function BillingPage() {
       <Loaded query={query}>{(balance) => <Money balance={balance} />}</Loaded>
       <Methods />
       <AutomaticTopUp />
+      <Credits />
       <Payments />
       <Documents />
       <UsageCard />

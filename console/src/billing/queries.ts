@@ -41,6 +41,12 @@ export const autoTopUpQuery = queryOptions({
   queryFn: ({ signal }) => berth.payments.autoTopUp({ signal }),
 })
 
+export const creditsQuery = queryOptions({
+  queryKey: ['balance', 'credits'],
+  // At most 50 have not ended.
+  queryFn: ({ signal }) => berth.credits.list({ limit: 100 }, { signal }),
+})
+
 export const paymentsQuery = (offset: number) =>
   queryOptions({
     queryKey: ['balance', 'payments', offset],

@@ -19,12 +19,15 @@ export async function walkPayments(meter: Meter): Promise<void> {
   await call('GET', `/account/payments/${body.payment_id}`)
   const operator = meter.measured(t, shop, '/operator/accounts')
   await operator('GET', '/operator/payments')
+  await walkCredits(t, { call, operator })
   const path = `/operator/payments/${body.payment_id}`
   await operator('GET', path)
   await operator('POST', `${path}/refund`, { amount_rub: '100', reason: 'Paid twice' })
   await look('send a refund, and book it')
   await t.app.billing.look()
   await meter.note('look for documents that are due: none', () => t.app.billing.look())
+  t.clock.advance(25 * 3600_000)
+  await meter.note('book the end of a credit', () => t.app.billing.look())
   t.clock.advance(Date.parse('2026-12-01T00:00:00Z') - t.clock.now())
   await meter.note('issue a statement', () => t.app.billing.look())
   const { items } = (await call('GET', '/account/documents')).body
@@ -46,4 +49,19 @@ export async function walkPayments(meter: Meter): Promise<void> {
   await call('PUT', '/account/auto_top_up', { ...sums, payment_method_id })
   await call('DELETE', `/account/payment_methods/${payment_method_id}`)
   await look('book a charge, and forget its method')
+}
+
+/** Uses the routes of promo codes. */
+async function walkCredits(
+  t: Awaited<ReturnType<typeof withPayments>>['t'],
+  { call, operator }: { call: typeof t.call; operator: typeof t.call },
+): Promise<void> {
+  const expires_at = new Date(t.clock.now() + 1_000_000).toISOString()
+  const terms = { name: 'Fair', amount_rub: '100', credit_days: 1, max_uses: 10, expires_at }
+  const { body } = await operator('POST', '/operator/promo_codes', terms)
+  await operator('GET', '/operator/promo_codes')
+  await operator('GET', `/operator/promo_codes/${body.promo_code_id}`)
+  await call('POST', '/account/credits', { code: body.code })
+  await call('GET', '/account/credits')
+  await operator('POST', `/operator/promo_codes/${body.promo_code_id}/revoke`)
 }

@@ -1,0 +1,51 @@
+declare module '../database/schema.ts' {
+  interface Schema {
+    promo_codes: PromoCodeTable
+    credits: CreditTable
+    trials: TrialTable
+  }
+}
+
+/** A code that accounts redeem for credit. The code itself is not stored. */
+export interface PromoCodeTable {
+  promo_code_id: string
+  /** The operator's name for it. */
+  name: string
+  /** SHA-256 of the code without dashes, hex. */
+  hash: string
+  amount: number
+  /** Days after which the rest of the credit expires. */
+  credit_days: number
+  max_uses: number
+  uses: number
+  /** The end of its validity. */
+  expires_at: number
+  revoked_at: number | null
+  created_at: number
+}
+
+/** Credit of an account that ends. Its money is in the ledger; the row says how much of it may still expire. */
+export interface CreditTable {
+  credit_id: string
+  account_id: string
+  /** Null for the credit of a trial. */
+  promo_code_id: string | null
+  amount: number
+  /** The part that no charge has used, up to this entry of the account's ledger. */
+  unspent: number
+  counted_to: number
+  /** The part that expired. */
+  expired: number
+  expires_at: number
+  /** When its end is to be booked; null once it has ended. */
+  look_at: number | null
+  /** When it expired, or was found used up. */
+  ended_at: number | null
+  created_at: number
+}
+
+/** An address that has had the credit of a trial. */
+export interface TrialTable {
+  address_hash: string
+  created_at: number
+}
