@@ -1,4 +1,5 @@
 import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -24,6 +25,23 @@ function folder(): string {
   const made = mkdtempSync(path.join(tmpdir(), 'berth-crash-'))
   onTestFinished(() => rmSync(made, { recursive: true, force: true }))
   return made
+}
+
+/** Serves a file in parts. @returns its address */
+async function servedFile(): Promise<string> {
+  const file = Buffer.alloc(12 * 2 ** 20)
+  file.writeUInt16BE(0x55aa, 510)
+  const server = createServer(({ headers }, reply) => {
+    const [, from = '0', to = '0'] = /bytes=(\d+)-(\d+)/.exec(headers.range ?? '') ?? []
+    const part = file.subarray(Number(from), Number(to) + 1)
+    const range = `bytes ${from}-${Number(from) + part.length - 1}/${file.length}`
+    reply.writeHead(206, { 'content-range': range, 'content-length': part.length, etag: '"1"' }).end(part)
+  })
+  onTestFinished(() => void server.close())
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  if (typeof address !== 'object' || !address) throw new Error('it listens nowhere')
+  return `http://127.0.0.1:${address.port}/disk.raw`
 }
 
 /** Runs the service until it ends or dies; @returns how, and what it told */
@@ -55,7 +73,8 @@ const nameOf = ({ type, step }: StepName) => `${type}: ${step}`
 test(
   'killed at any moment of any step, the next start ends the operation right',
   async () => {
-    const { findings, problems } = await serve({ folder: folder(), trace: true })
+    const fileUrl = await servedFile()
+    const { findings, problems } = await serve({ folder: folder(), trace: true, fileUrl })
     expect(problems).toEqual([])
     const walks = findings.flatMap(({ walk }) => walk ?? [])
     const table = findings.flatMap(({ steps }) => steps ?? [])
@@ -80,7 +99,7 @@ test(
       MOMENTS.flatMap((kind) =>
         [0, 1].map((half) => () => {
           const own = deathsAt(kind).filter((_, at) => at % 2 === half)
-          return chain(own, kind.saveEveryMs, wrong)
+          return chain(own, { saveEveryMs: kind.saveEveryMs, fileUrl }, wrong)
         }),
       ),
     )
@@ -91,19 +110,23 @@ test(
 
 const deathName = ({ type, step, moment }: Death) => `${type}: ${step}, ${moment}`
 
-async function chain(plays: readonly Play[], saveEveryMs: number, wrong: string[]): Promise<void> {
+async function chain(
+  plays: readonly Play[],
+  settings: Required<Pick<Order, 'saveEveryMs' | 'fileUrl'>>,
+  wrong: string[],
+): Promise<void> {
   const home = folder()
   let last = 'nothing'
   // Neighbours go to different kills: a host copies one server at a time, so a second copy would not begin.
   const kills = Map.groupBy(plays.entries(), ([at]) => at % Math.ceil(plays.length / AT_ONCE)).values()
   for (const kill of [...kills, []]) {
     const own = kill.map(([, play]) => play)
-    const order = { folder: home, saveEveryMs, ...(own.length > 0 ? { plays: own } : {}) }
+    const order = { folder: home, ...settings, ...(own.length > 0 ? { plays: own } : {}) }
     const { isKilled, findings, problems } = await serve(order)
     // Nothing in these scenarios may fail or be canceled: a kill is no reason to.
     for (const [type, status, error] of findings.flatMap((finding) => finding.settled ?? []))
       if (status !== 'succeeded') problems.push(`${type} ended ${status} ${error}`)
-    wrong.push(...problems.map((problem) => `after a kill at ${last} (${saveEveryMs}): ${problem}`))
+    wrong.push(...problems.map((problem) => `after a kill at ${last} (${settings.saveEveryMs}): ${problem}`))
     if (problems.length > 0) return
     for (const death of findings.flatMap(({ missed }) => missed ?? []))
       wrong.push(`no operation ever came to ${deathName(death)}`)
@@ -138,6 +161,21 @@ test(
         if (!hasEnded) wrong.push('the last start did not end by itself')
       }),
     )
+    expect(wrong).toEqual([])
+  },
+  TIMEOUT_MS,
+)
+
+test(
+  'killed at any moment of an upload, the next start continues it, and the image is whole',
+  async () => {
+    const home = folder()
+    const wrong: string[] = []
+    for (let dieAt = 1, hasEnded = false; !hasEnded; dieAt++) {
+      const served = await serve({ folder: home, upload: { dieAt } })
+      wrong.push(...served.problems.map((problem) => `killed at ${dieAt}: ${problem}`))
+      hasEnded = served.hasEnded || wrong.length > 0
+    }
     expect(wrong).toEqual([])
   },
   TIMEOUT_MS,

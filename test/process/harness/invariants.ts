@@ -82,6 +82,9 @@ export async function brokenAtRest(world: World): Promise<string[]> {
     if (server.status !== 'error' && !shouldBe.includes(power))
       broken.push(`server ${server.server_id} is ${server.status}, its machine is ${power}`)
   }
+  const copies = await world.db.selectFrom('snapshots').selectAll().where('deleted_at', 'is', null).execute()
+  for (const { snapshot_id, item_type, status } of copies)
+    if (status === 'creating') broken.push(`${item_type} ${snapshot_id} is stuck in ${status}`)
   const known = new Set(live.map((row) => row.server_id))
   for (const id of world.machines.keys()) if (!known.has(id)) broken.push(`machine ${id} is an orphan`)
   const volumes = await readVolumes(world.db)

@@ -25,6 +25,10 @@ export interface Order {
   plays?: readonly Play[]
   /** Then many servers are made, stopped and deleted; with `dieAt`, the process ends at that moment of them. */
   load?: { seed: number; dieAt: number | null }
+  /** A file on the loopback that images are fetched from. */
+  fileUrl?: string
+  /** Then a file is uploaded in parts and made an image, from where an earlier process was; it ends at that moment. */
+  upload?: { dieAt: number }
   /** Then every scenario is played, and its walk is told; and which steps there are. */
   trace?: boolean
 }

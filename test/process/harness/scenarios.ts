@@ -7,6 +7,9 @@ export interface Stage {
   driver: Driver
   /** The template that servers are created from. */
   templateId: string | undefined
+  /** A file that images are fetched from. */
+  fileUrl: string | undefined
+  zone: string
   /** POST /servers; @returns the server's id */
   create(more?: Record<string, unknown>): Promise<string>
   /** POST /volumes; @returns the volume's id */
@@ -91,6 +94,8 @@ export const scenarios: Record<string, (stage: Stage) => Promise<() => Promise<u
     const { snapshot_id } = await copies.executeTakeFirstOrThrow()
     return () => stage.act('POST', '/images', { name: 'golden', snapshot_id })
   },
+  'image from an address': async (stage) => () =>
+    stage.act('POST', '/images', { name: 'fetched', url: stage.fileUrl, zone_slug: stage.zone }),
   'reset password': async (stage) => {
     const id = await made(stage)
     return () => stage.act('POST', `/servers/${id}/reset_password`)

@@ -18,14 +18,20 @@ import { noPeers } from '../../../api/processes/peers.ts'
 import { Secrets } from '../../../api/secrets.ts'
 import { Connectivity } from '../../../api/servers/lifecycle/connectivity.ts'
 import { serverProcedures } from '../../../api/servers/lifecycle/procedures.ts'
+import { imageProcedures } from '../../../api/snapshots/image-import.ts'
 import { Offsite } from '../../../api/snapshots/offsite.ts'
 import { volumeProcedures } from '../../../api/volumes/procedures.ts'
+import { Addresses } from '../../../api/webhooks/addresses.ts'
+import { lookupName } from '../../../api/webhooks/resolve.ts'
 import type { AppOptions } from '../../../api/wiring/options.ts'
 import { brokenAtRest } from './invariants.ts'
 import { load } from './load.ts'
 import { type Death, type Finding, type Order, type Play, PORTS, type StepName } from './orders.ts'
 import { pacedClock } from './paced-clock.ts'
 import { type Stage, scenarios } from './scenarios.ts'
+
+const LOOPBACK = { address: '127.0.0.1', prefix: 32, family: 'ipv4' as const }
+const UPLOAD_PART = 2 ** 20
 
 /** When this process is to be killed, and what it has walked through so far. */
 class Fate {
@@ -87,6 +93,12 @@ async function open(folder: string, fate: Fate) {
     ...{ clock, bootMs: 60, shutdownMs: 300, storage: storage(folder, fate.moment) },
     volumes: volumesOf(storage(folder, fate.moment, 'volumes.json')),
   })
+  const receive = driver.receive.bind(driver)
+  driver.receive = async (...part) => {
+    fate.moment()
+    await receive(...part)
+    fate.moment()
+  }
   const catalog = readCatalog(path.resolve(import.meta.dirname, '../../../catalog.yaml'))
   const log = pino({ level: process.env.BERTH_LOG ?? 'silent' }, pino.destination(2))
   const secrets = new Secrets(Buffer.alloc(32, 7))
@@ -101,10 +113,16 @@ async function open(folder: string, fate: Fate) {
     ...parts,
     rateLimits,
     sshHost: '127.0.0.1',
+    downloadAllow: [LOOPBACK],
     observe,
     saveEveryMs,
   })
-  const procedures = { ...serverProcedures({ ...parts, connectivity, offsite }), ...volumeProcedures(parts) }
+  const downloads = { clock, lookup: lookupName, addresses: new Addresses([LOOPBACK]) }
+  const procedures = {
+    ...serverProcedures({ ...parts, connectivity, offsite }),
+    ...volumeProcedures(parts),
+    ...imageProcedures({ ...parts, downloads, offsite }),
+  }
   const steps = Object.entries(procedures).flatMap(([type, { steps }]) =>
     steps.map((step) => ({ type, step })),
   )
@@ -127,7 +145,7 @@ async function openAccount(db: Database, clock: Clock): Promise<string> {
   if (!accountId) throw new Error('there is no account')
   const quotas = JSON.stringify({
     ...{ servers: 1000, cpu: 1000, ram_mb: 10_000_000, disk_gb: 100_000 },
-    ...{ volumes: 1000, volumes_gb: 1000 },
+    ...{ volumes: 1000, volumes_gb: 1000, images: 1000, image_files_gb: 1000 },
   })
   await db.updateTable('accounts').set({ quotas }).execute()
   const payment = {
@@ -158,7 +176,11 @@ function requester({ app, token }: Service, moment: () => void) {
   }
 }
 
-function stageOf({ app, db, driver, order }: Service, request: ReturnType<typeof requester>): Stage {
+function stageOf(
+  { app, db, driver, order }: Service,
+  request: ReturnType<typeof requester>,
+  fileUrl: string | undefined,
+): Stage {
   const accepted = async (...call: Parameters<typeof request>) => {
     const { status, body } = await request(...call)
     if (status !== 202)
@@ -169,6 +191,8 @@ function stageOf({ app, db, driver, order }: Service, request: ReturnType<typeof
     db,
     driver,
     templateId: order.template_id,
+    fileUrl,
+    zone: order.zone_slug,
     create: async (more) => (await accepted('POST', '/servers', { ...order, ...more })).server_id,
     volume: async () => {
       const volume = { name: 'data', zone_slug: order.zone_slug, size_gb: 1 }
@@ -239,12 +263,50 @@ async function dieIn(
   die()
 }
 
+/** Uploads a file in parts, from where an earlier process was killed, and makes an image of it. */
+async function upload(
+  { app, token, db, order: { zone_slug } }: Service,
+  { settle }: Stage,
+  request: ReturnType<typeof requester>,
+  moment: () => void,
+): Promise<void> {
+  const bytes = 3 * UPLOAD_PART
+  const begun = await db.selectFrom('snapshots').select('snapshot_id').executeTakeFirst()
+  const create = { name: 'own', upload: true, content_bytes: bytes, zone_slug }
+  const id = begun?.snapshot_id ?? (await request('POST', '/images', create)).body.image_id
+  const look = async () => (await request('GET', `/images/${id}`)).body
+  for (let image = await look(); image.status === 'uploading'; image = await look()) {
+    const at: number = image.uploaded_bytes
+    if (at === bytes) await request('POST', `/images/${id}/import`, {})
+    else {
+      const part = Buffer.alloc(UPLOAD_PART)
+      part.writeUInt16BE(0x55aa, 510)
+      const { statusCode, body } = await app.http.inject({
+        method: 'PATCH',
+        url: `/v1/images/${id}/content`,
+        headers: {
+          authorization: `Bearer ${token}`,
+          'content-type': 'application/octet-stream',
+          'upload-offset': String(at),
+        },
+        payload: part,
+      })
+      if (statusCode !== 200) tell({ broken: [`the part at ${at} was answered ${statusCode}: ${body}`] })
+      moment()
+    }
+  }
+  await settle()
+  const { status, uploaded_bytes } = await look()
+  if (status !== 'available' || uploaded_bytes !== bytes)
+    tell({ broken: [`the image is ${status} after ${uploaded_bytes} bytes`] })
+}
+
 async function main(order: Order): Promise<void> {
   const fate = new Fate()
   fate.saveEveryMs = order.saveEveryMs ?? 250
   const service = await open(order.folder, fate)
   const request = requester(service, fate.moment)
-  const stage = stageOf(service, request)
+  const stage = stageOf(service, request, order.fileUrl)
   await recover(service, stage)
 
   if (order.plays) await dieIn(order.plays, { fate, service, stage })
@@ -263,6 +325,10 @@ async function main(order: Order): Promise<void> {
     tell({ loading: true })
     await load({ seed: order.load.seed, driver: service.driver, order: service.order, request })
     await stage.settle()
+  }
+  if (order.upload) {
+    fate.momentsLeft = order.upload.dieAt
+    await upload(service, stage, request, fate.moment)
   }
   await service.app.close()
   service.stop()
