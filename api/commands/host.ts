@@ -4,7 +4,7 @@ import { systemClock as clock } from '../clock.ts'
 import { CommandError } from '../config.ts'
 import { hostModules } from '../drivers/modules/modules.ts'
 import { bringBack, type Lost } from '../servers/rebuild/lost.ts'
-import { isServed } from './installation.ts'
+import { isHostOf, isServed } from './installation.ts'
 import { type ReadConfig, shortTime, withDatabase } from './operator.ts'
 import { printTable } from './print.ts'
 import { operatorsApp } from './server.ts'
@@ -22,16 +22,17 @@ export function hostCommands(config: ReadConfig): Command {
     .description('restore all servers whose disk is lost from their newest copies, which may lie off site')
     .action(async () => {
       const parsed = config()
-      if (parsed.databaseUrl !== null)
+      if (!(await isHostOf(parsed)))
         throw new CommandError(
-          'On PostgreSQL, berthd host rebuild can not know whether this machine has lost the disks. Restore each server by the API.',
+          `No service that runs servers on this machine serves from ${parsed.dataDir}, so their disks may lie on another one. Start it here first; on PostgreSQL the command works only beside it.`,
         )
       await withDatabase(parsed, 'host rebuild', async (db) => {
         const { offsite } = await operatorsApp(db, parsed)
         const emails = new Map((await listAccounts(db)).map((account) => [account.account_id, account.email]))
         const lost: Lost[] = []
-        for (const { name, stock } of hostModules)
-          if (stock)
+        // A shared database has the machines of drivers that are bound to no host.
+        for (const { name, stock, isBoundToProcess } of hostModules)
+          if (stock && (parsed.databaseUrl === null || isBoundToProcess))
             lost.push(...(await bringBack({ db, clock, offsite }, name, () => stock(parsed.dataDir))))
         if (lost.length === 0) return console.log('No server has lost its disk.')
         const rows = lost.map(({ server_id, name, account_id, copied_at, outcome }) => [

@@ -235,8 +235,20 @@ export async function isServed({ databaseUrl = null, dataDir }: Place): Promise<
     : (await onPostgres()).isServedOnPostgres(databaseUrl)
 }
 
+/**
+ * True if the installation's machines run on this host or nowhere: its database lies here, or the process that serves a
+ * PostgreSQL database alone, as one with machines of its own does, serves from this data folder.
+ */
+export async function isHostOf({ databaseUrl = null, dataDir }: Place): Promise<boolean> {
+  if (databaseUrl === null) return true
+  return isLocked({ dataDir }) && (await onPostgres()).isServedOnPostgres(databaseUrl, true)
+}
+
 function isFolderServed(config: DataDir): boolean {
-  if (!isInstalled({ dataDir: config.dataDir })) return false
+  return isInstalled({ dataDir: config.dataDir }) && isLocked(config)
+}
+
+function isLocked(config: DataDir): boolean {
   try {
     lockDataDir(config)()
     return false

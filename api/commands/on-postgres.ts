@@ -194,9 +194,9 @@ export async function lookOnPostgres<Rows>(
   }
 }
 
-/** True if a service is running on the installation. @throws ConfigError */
-export async function isServedOnPostgres(url: string): Promise<boolean> {
-  return isServedFrom(url).catch((error: unknown) => {
+/** True if a service is running on the installation. @param alone as isServedFrom has it. @throws ConfigError */
+export async function isServedOnPostgres(url: string, alone = false): Promise<boolean> {
+  return isServedFrom(url, alone).catch((error: unknown) => {
     throw unusable(url, error)
   })
 }

@@ -215,10 +215,10 @@ async function connect({
   throw new InUse('the installation is served by another process')
 }
 
-/** True if a process serves the installation of a database. */
-export async function isServedFrom(url: string): Promise<boolean> {
+/** True if a process serves the installation of a database. @param alone whether only a process counts that serves alone */
+export async function isServedFrom(url: string, alone = false): Promise<boolean> {
   try {
-    const link = await connect({ url, name: 'berthd', isAlone: true })
+    const link = await connect({ url, name: 'berthd', isAlone: !alone })
     await link.end()
     return false
   } catch (error) {

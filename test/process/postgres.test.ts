@@ -1,9 +1,14 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
 import { sql } from 'kysely'
+import pino from 'pino'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { openPools } from '../../api/catalog/usage.ts'
+import { lockDataDir } from '../../api/commands/installation.ts'
 import { changeLast, type Queries, send, Unchanged } from '../../api/database/database.ts'
 import { migrate } from '../../api/database/migrate.ts'
 import { openPostgres } from '../../api/database/postgres.ts'
+import { Link } from '../../api/processes/link.ts'
 import { type Server, startPostgres } from '../harness/postgres.ts'
 import { berthd, folder, order, run, type Service, serveOn } from './harness/berthd.ts'
 import { cutter } from './harness/cutter.ts'
@@ -106,6 +111,44 @@ test('on PostgreSQL the service and its commands do what they do on SQLite, with
     code: 1,
     stderr: expect.stringMatching(/^The database was written by a newer version of Berth: .*\n$/),
   })
+})
+
+test('on PostgreSQL, lost servers are brought back only where the service runs that has their machines', async () => {
+  const url = await postgres.create('rebuilt')
+  const dataDir = folder()
+  const env = { BERTH_DATA: dataDir, DATABASE_URL: url }
+  const service = await serveOn(url, dataDir)
+  const { server_id } = (await service.call('POST', '/servers', await order(service))).body
+  await expect.poll(() => statuses(service)).toEqual(new Set(['running']))
+  const { snapshot_id } = (await service.call('POST', '/snapshots', { server_id })).body
+  const copied = async () => (await service.call('GET', `/snapshots/${snapshot_id}`)).body.status
+  await expect.poll(copied).toBe('available')
+  const rebuild = () => run(['host', 'rebuild'], env)
+  const refused = { code: 1, stderr: expect.stringContaining('their disks may lie on another one') }
+  // Another process may serve beside this one, and have the machines.
+  expect(await rebuild()).toMatchObject(refused)
+  service.process.kill('SIGTERM')
+  await service.ended
+  expect(await rebuild()).toMatchObject(refused)
+
+  // A folder of QEMU that has the copy and has lost the server.
+  mkdirSync(path.join(dataDir, 'snapshots', snapshot_id), { recursive: true })
+  writeFileSync(path.join(dataDir, 'snapshots', snapshot_id, 'manifest.json'), '{}')
+  const db = openPostgres(url)
+  onTestFinished(() => db.destroy())
+  await db.updateTable('servers').set({ pool: 'qemu' }).execute()
+  await db.updateTable('snapshots').set({ pool: 'qemu' }).execute()
+  const log = pino({ level: 'silent' })
+  const link = await Link.open({ url, name: 'alone', isAlone: true, log, usurped: () => {} })
+  onTestFinished(() => link.close())
+  // It serves from another folder.
+  expect(await rebuild()).toMatchObject(refused)
+  onTestFinished(lockDataDir({ dataDir }))
+  const { code, stdout, stderr } = await rebuild()
+  expect([code, stderr]).toEqual([0, ''])
+  expect(stdout).toMatch(new RegExp(`${server_id} .* restoring\n`))
+  const { status } = await db.selectFrom('servers').select('status').executeTakeFirstOrThrow()
+  expect(status).toBe('restoring')
 })
 
 test('several migrate at once, and all find the newest schema', async () => {
