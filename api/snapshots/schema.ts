@@ -50,6 +50,14 @@ const copy = {
     description:
       'Size of the copy in GB, rounded up, which is billed if it is a snapshot; null until it is available',
   }),
+  kind: nullable(Type.Enum(['full', 'difference'], { examples: ['full'] }), {
+    description:
+      '`full`: it has the whole disk; `difference`: it has what differs from an earlier backup, whose data it keeps, and needs no other. Null until it is available',
+  }),
+  bytes: nullable(Type.Integer({ examples: [1_288_490_188] }), {
+    description:
+      'Bytes of the copy itself, compressed, without the full copy that a difference shares with others; null until it is available',
+  }),
   disk_gb: Type.Integer({
     description: 'Size of the copied disk in GB: the least that a server from it needs',
     examples: [20],

@@ -26,6 +26,10 @@ export function backupView(row: SnapshotTable): Backup {
   return { backup_id: row.snapshot_id, ...copyView(row), expires_at: isoTimeOrNull(row.expires_at) }
 }
 
+function kindOf({ base_id }: SnapshotTable) {
+  return base_id === null ? ('full' as const) : ('difference' as const)
+}
+
 function copyView(row: SnapshotTable) {
   return {
     server_id: row.server_id,
@@ -34,6 +38,8 @@ function copyView(row: SnapshotTable) {
     status: row.status as Snapshot['status'],
     operation_id: row.operation_id,
     size_gb: row.bytes === null ? null : billedGb(row.bytes),
+    kind: row.bytes === null ? null : kindOf(row),
+    bytes: row.bytes === null ? null : row.bytes - row.base_bytes,
     disk_gb: row.disk_gb,
     consistency: row.consistency,
     verified_at: isoTimeOrNull(row.verified_at),

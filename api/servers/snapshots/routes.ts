@@ -67,6 +67,8 @@ function takeRoute(options: RebuildRoutesOptions): Route {
         status: 'creating',
         operation_id: OPERATION,
         size_gb: null,
+        kind: null,
+        bytes: null,
         consistency: null,
         price_month_rub: '0.00',
       },
