@@ -7,6 +7,7 @@ import { lockSnapshot, writeSnapshot } from './snapshots.ts'
 import type { SnapshotTable } from './tables.ts'
 
 const WEEK_MS = 7 * 24 * 3600_000
+const HOUR_MS = 3600_000
 /** A copy that is not verified by then is overdue. */
 const OVERDUE_MS = 24 * 3600_000
 
@@ -14,7 +15,7 @@ const OVERDUE_MS = 24 * 3600_000
 export function unverifiedCopies(db: Queries, pool: string, now: number, limit: number) {
   return db
     .selectFrom('snapshots')
-    .select(['snapshot_id', 'server_id', 'offsite_at', 'offsite_place'])
+    .select(['snapshot_id', 'server_id', 'base_id', 'offsite_at', 'offsite_place'])
     .where('pool', '=', pool)
     .where('verify_due_at', '<=', now)
     .where('deleted_at', 'is', null)
@@ -58,6 +59,27 @@ export async function recordVerified(
   if (!isIntact && row.price_hour > 0) await changeRate(tx, billedSnapshot(row), null, now)
   await tell(tx, isIntact ? 'updated' : 'failed', { ...row, ...change }, now)
   return row.item_type === 'backup' && !isIntact
+}
+
+/**
+ * Looks at once at the copies that share a full copy with a damaged one: the damage may be in that, and then
+ * all of them have it. One that was looked at a moment ago is left.
+ */
+export async function verifySharing(
+  db: Queries,
+  { snapshot_id, base_id }: Pick<SnapshotTable, 'snapshot_id' | 'base_id'>,
+  now: number,
+): Promise<void> {
+  const full = base_id ?? snapshot_id
+  await db
+    .updateTable('snapshots')
+    .set({ verify_due_at: now })
+    .where('deleted_at', 'is', null)
+    .where('status', '=', 'available')
+    .where('snapshot_id', '<>', snapshot_id)
+    .where((eb) => eb.or([eb('snapshot_id', '=', full), eb('base_id', '=', full)]))
+    .where((eb) => eb.or([eb('verified_at', 'is', null), eb('verified_at', '<', now - HOUR_MS)]))
+    .execute()
 }
 
 /** Looks again at a copy in a week that is off site alone. */

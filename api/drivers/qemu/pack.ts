@@ -54,6 +54,8 @@ interface CompressOptions {
   signal: AbortSignal
   /** True: it has no network, into which the disk's header may point. */
   isAlone?: boolean
+  /** (default: that of copyLimits) */
+  timeoutMs?: number
   /** The image below the compressed disk, beside it; missing: it has all data itself. */
   base?: string
 }
@@ -63,14 +65,15 @@ interface CompressOptions {
  * @param disk QEMU's description of the disk
  */
 export async function compress(disk: object, target: string, options: CompressOptions): Promise<Packed> {
-  const { owner, mostBytes, signal, isAlone = false, base } = options
+  const { owner, mostBytes, signal, isAlone = false, base, timeoutMs } = options
   await rm(target, { force: true })
   await writeFile(target, '', { mode: 0o600, flag: 'wx' })
   await give(target, owner)
   const compressed = ['-c', '-o', 'compression_type=zstd']
   const above = base === undefined ? [] : ['-B', base, '-F', 'qcow2']
   const args = ['convert', '-O', 'qcow2', ...compressed, ...above, `json:${JSON.stringify(disk)}`, target]
-  await convert(args, { ...copyLimits(mostBytes), owner, signal, isAlone })
+  const limits = copyLimits(mostBytes)
+  await convert(args, { ...limits, ...(timeoutMs !== undefined && { timeoutMs }), owner, signal, isAlone })
   if (owner) await chown(target, 0, 0)
   await chmod(target, 0o444)
   await using made = await open(target)

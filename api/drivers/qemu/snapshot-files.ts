@@ -5,7 +5,7 @@ import { DriverError } from '../driver.ts'
 import type { SnapshotFile, SnapshotFiles } from '../snapshots.ts'
 import { BASE } from './image-node.ts'
 import { sha256Of } from './pack.ts'
-import { DISK, type Shelf } from './snapshot-shelf.ts'
+import { DISK, type Shelf, share } from './snapshot-shelf.ts'
 
 interface Options {
   shelf: Shelf
@@ -79,19 +79,33 @@ export class ShelfFiles implements SnapshotFiles {
         return null
       }
       const { out } = shelf.work(id)
-      for (const { name, sha256 } of files) {
+      for (const { name, sha256, of } of files) {
         const file = path.join(out, plain(name))
         if ((await hashOf(file)) !== sha256) {
           await rm(out, { recursive: true, force: true })
           return name
         }
         await chmod(file, 0o444)
+        const isKept = of && (await hold(of.snapshotId, () => this.#shareKept(id, { name, sha256, of })))
+        if (isKept) continue
         await using whole = await open(file)
         await whole.sync()
       }
       await shelf.publishWritten(id)
       return null
     })
+  }
+
+  /** Uses the full copy that a difference was made to, if it is whole on this host, in place of what was written. */
+  async #shareKept(
+    id: string,
+    { name, sha256, of }: Required<Omit<SnapshotFile, 'bytes'>>,
+  ): Promise<boolean> {
+    const { shelf } = this.#options
+    const kept = path.join(shelf.place(of.snapshotId), plain(of.name))
+    if ((await shelf.find(of.snapshotId)) === null || (await hashOf(kept)) !== sha256) return false
+    await share(kept, shelf.work(id).out, name)
+    return true
   }
 }
 

@@ -330,7 +330,7 @@ async function entries(folder: string): Promise<string[]> {
 }
 
 /** Puts a file that never changes into a folder, too. */
-async function share(file: string, folder: string, name = basename(file)): Promise<void> {
+export async function share(file: string, folder: string, name = basename(file)): Promise<void> {
   const place = join(folder, name)
   await rm(place, { force: true })
   await link(file, place).catch(() => copyFile(file, place))

@@ -363,7 +363,7 @@ export class Snapshots {
     const places = { folder: layout.dataDir, draft: difference, target: disk }
     const packed =
       base &&
-      (await packDifference(source, base.bytes, places, signal).catch((error: unknown) => {
+      (await packDifference(source, base, places, signal).catch((error: unknown) => {
         if (signal.aborted || (error instanceof DriverError && error.code === 'disk_full')) throw error
         // The full copy may be damaged, which must not prevent the next one.
         log.error({ snapshot_id: id, err: error }, 'A difference was not made; a full copy replaces it')

@@ -130,7 +130,8 @@ export abstract class SimulatedSnapshots extends SimulatedVolumes implements Sna
     const full = baseId === undefined ? null : await this.#filesOf(baseId)
     return this.#copy(snapshotId, (now) => {
       const { copy, ...made } = copied(this.machines.get(serverId), now, copyMs)
-      if (!copy || baseId === undefined || full?.size !== 1) return { ...made, ...(copy && { copy }) }
+      const isWhole = full?.size === 1 && !this.machines.find(copyId(baseId ?? ''))?.isDamaged
+      if (!copy || baseId === undefined || !isWhole) return { ...made, ...(copy && { copy }) }
       const file = full.get(FILE)?.bytes.toString() ?? ''
       return {
         ...made,

@@ -3,7 +3,7 @@ import type { Clock } from '../../clock.ts'
 import type { Database } from '../../database/database.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Offsite } from '../../snapshots/offsite.ts'
-import { recordVerified, unverifiedCopies, verifyLater } from '../../snapshots/verification.ts'
+import { recordVerified, unverifiedCopies, verifyLater, verifySharing } from '../../snapshots/verification.ts'
 import { postponeBackup } from '../store.ts'
 
 /** Copies of a pool that one look may verify. A host reads one at a time. */
@@ -36,6 +36,7 @@ async function verifyIn(pool: string, { db, clock, drivers, log, offsite }: Veri
     if (found.state === 'damaged')
       log.error({ snapshot_id, server_id, reason: found.message }, 'a copy of a disk is damaged')
     const now = clock.now()
+    if (found.state === 'damaged') await verifySharing(db, { snapshot_id, ...row }, now)
     if (found.state === 'damaged' && offsite.has(row)) {
       // The copy off site takes its place, once somebody needs it.
       await drivers.at(pool).removeSnapshot(snapshot_id)

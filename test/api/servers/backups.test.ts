@@ -375,3 +375,22 @@ test('the backup after a damaged difference is full, since the damage may be in 
   expect(damaged).toEqual({ status: 'error', base_id: expect.any(String) })
   expect(newest).toEqual({ status: 'available', base_id: null })
 })
+
+test('copies that share a damaged full copy are looked at with it, and the backup that finds it damaged is full', async () => {
+  const t = await priced()
+  const id = await make(t, backupsAt(3))
+  for (let day = 0; day < 3; day++) await night(t, 3)
+  t.clock.advance(20 * HOUR)
+  await t.app.backups.verify()
+  const statuses = async () => (await backups(t, id)).map(({ status }) => status)
+  const rotten = (await backups(t, id)).map(({ backup_id }) => String(backup_id))
+  for (const copy of rotten) await t.driver.damages(copy)
+  // All of them were found intact hours ago, and are due in a week.
+  await night(t, 3)
+  expect((await backups(t, id))[0]).toMatchObject({ kind: 'full', status: 'available' })
+  for (let look = 0; look < 2; look++) await t.app.backups.verify()
+  expect(await statuses()).toEqual(['available', 'error', 'error', 'error'])
+  await t.app.events.relay()
+  const { items } = (await t.call('GET', '/events?limit=100')).body
+  expect(items.filter(({ type }: { type: string }) => type === 'backup.failed')).toHaveLength(3)
+})
