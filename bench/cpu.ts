@@ -3,8 +3,17 @@ import pg from 'pg'
 
 /** Seconds of CPU that a process has had. */
 export function cpuOf(pid: number): number {
+  return sumOf(pid, 11, 13)
+}
+
+/** Seconds of CPU that this process has had, and the programs that it ran to their end. */
+export function cpuOfAll(): number {
+  return sumOf(process.pid, 11, 15)
+}
+
+function sumOf(pid: number, first: number, end: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
-  return (Number(fields[11]) + Number(fields[12])) / 100
+  return fields.slice(first, end).reduce((sum, field) => sum + Number(field), 0) / 100
 }
 
 /** The CPU time of the server and of all its sessions. */

@@ -1,10 +1,8 @@
-import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { rmSync, writeFileSync } from 'node:fs'
-import path from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { QemuWorld } from '../api/drivers/qemu/test-world.ts'
+import { benchNight, bytesOf, fill, textOf } from './night.ts'
 
 const [LATENCY_TARGET, RATE_TARGET] = [2, 0.5]
 const MIB = 2 ** 20
@@ -27,55 +25,53 @@ export async function benchDisk(rounds: number): Promise<void> {
   const world = await QemuWorld.open()
   try {
     await world.make(id, { diskGb: 5 })
-    fill(world, 3 * 1024, DATA_MB / 2, randomBytes)
-    fill(world, 4 * 1024, DATA_MB / 2, (bytes) => Buffer.alloc(bytes, 'a system has a lot of text. '))
+    const bytes = (DATA_MB / 2) * MIB
+    fill(world, id, 3 * 1024, randomBytes(bytes))
+    fill(world, id, 4 * 1024, textOf(bytes))
     await world.driver.start(id)
     await world.untilReady(id)
-    await copied(world, 'full')
+    await world.copied(id, 'full')
     for (let round = 1; round <= rounds; round++) await measure(world, round)
+    await world.driver.destroy(id)
+    await benchNight(world)
   } finally {
     await world.close()
   }
 }
 
 async function measure(world: QemuWorld, round: number): Promise<void> {
-  const snapshot = await beside(world, () => copied(world, `snapshot-${round}`))
+  const snapshot = await beside(world, () => world.copied(id, `snapshot-${round}`))
   const alone = await beside(world, () => sleep(Math.max(snapshot.ms, 2 * FIRST_MS)))
   await world.ssh(id, `head -c ${CHANGED_MB * MIB} /dev/urandom > changed; sync`)
-  const backup = await beside(world, () => copied(world, `backup-${round}`, 'full'))
+  const backup = await beside(world, () => world.copied(id, `backup-${round}`, 'full'))
   console.log(`round ${round}: alone ${say(alone)}`)
   for (const [name, one] of [
     ['snapshot', snapshot],
     ['backup', backup],
   ] as const) {
-    const size = bytesOf(one.result)
-    console.log(`  ${name}: ${(size / MIB).toFixed(0)} MB in ${(one.ms / 1000).toFixed(1)} s; ${say(one)}`)
+    console.log(
+      `  ${name}: ${(bytesOf(one.result) / MIB).toFixed(0)} MB in ${(one.ms / 1000).toFixed(1)} s; ${say(one)}`,
+    )
     const [latency, rate] = [one.meanMs / alone.meanMs, alone.meanMs / one.meanMs]
     const targets = `targets: at most ${LATENCY_TARGET}, at least ${RATE_TARGET}`
     console.log(`    latency ${latency.toFixed(2)} times alone, rate ${rate.toFixed(2)} (${targets})`)
   }
 }
 
-/** The size of what a copy added to the host. */
-function bytesOf(state: unknown): number {
-  const { bytes = 0, base } = Object(state) as { bytes?: number; base?: { bytes: number } } // a ready state
-  return bytes - (base?.bytes ?? 0)
-}
-
-interface Written {
+interface Written<Result> {
   ms: number
-  result: unknown
+  result: Result
   /** Writes in the time that counts, and how long they took. */
   count: number
   meanMs: number
   worstMs: number
 }
 
-const say = ({ count, meanMs, worstMs }: Written) =>
+const say = ({ count, meanMs, worstMs }: Written<unknown>) =>
   `${count} writes, ${meanMs.toFixed(0)} ms each, at most ${worstMs.toFixed(0)} ms`
 
 /** Lets the guest write while something else is done. */
-async function beside(world: QemuWorld, work: () => Promise<unknown>): Promise<Written> {
+async function beside<Result>(world: QemuWorld, work: () => Promise<Result>): Promise<Written<Result>> {
   await world.ssh(id, `rm -f stop times; ${WRITER}`)
   const start = performance.now()
   const result = await work()
@@ -86,22 +82,4 @@ async function beside(world: QemuWorld, work: () => Promise<unknown>): Promise<W
   const took = counted.slice(1).map((time, at) => time - (counted[at] ?? time))
   const meanMs = took.reduce((sum, one) => sum + one, 0) / Math.max(took.length, 1)
   return { ms, result, count: took.length, meanMs, worstMs: Math.max(0, ...took) }
-}
-
-/** Writes to the disk of the machine, which is off. */
-function fill(world: QemuWorld, atMb: number, megabytes: number, make: (bytes: number) => Buffer): void {
-  const data = path.join(world.dataDir, 'data')
-  writeFileSync(data, make(megabytes * MIB))
-  const disk = path.join(world.dataDir, 'vms', id, 'disk.qcow2')
-  execFileSync('qemu-io', ['-c', `write -q -s ${data} ${atMb}M ${megabytes}M`, disk])
-  rmSync(data)
-}
-
-async function copied(world: QemuWorld, snapshotId: string, baseId?: string): Promise<unknown> {
-  for (;;) {
-    const state = await world.driver.snapshot(id, snapshotId, baseId)
-    if (state.state === 'failed') throw new Error(state.message)
-    if (state.state === 'ready') return state
-    await sleep(200)
-  }
 }
