@@ -212,6 +212,32 @@ export interface AccountCreate {
   external_id?: string | undefined
 }
 
+export interface AccountCredit {
+  /** Id of the credit */
+  credit_id: string
+  /** A promo code, or the trial of people who sign up. More may be added */
+  source: 'promo_code' | 'trial'
+  /** The whole credit, in rubles with two decimals */
+  amount_rub: string
+  /** The part that charges have not used, at most the balance, in rubles with two decimals */
+  left_rub: string
+  /** The part that has expired, in rubles with two decimals */
+  expired_rub: string
+  /** When what is left of it expires */
+  expires_at: string
+  /** When it was used up or has expired; null before */
+  ended_at: string | null
+  /** When it was created (RFC 3339, UTC) */
+  created_at: string
+}
+
+export interface AccountCreditList {
+  /** The items of this page */
+  items: Array<AccountCredit>
+  /** Number of all matching items, not only those on this page */
+  total: number
+}
+
 export interface Address {
   /** Id of the address */
   address_id: string
@@ -594,7 +620,7 @@ export interface Delivery {
   /** Id of the event */
   event_id: string
   /** Type of the event */
-  event_type: 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted' | 'iso.created' | 'iso.updated' | 'iso.deleted' | 'backup.created' | 'backup.verified' | 'backup.failed' | 'backup.boot_failed' | 'backup.deleted'
+  event_type: 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'credit.granted' | 'credit.expired' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted' | 'iso.created' | 'iso.updated' | 'iso.deleted' | 'backup.created' | 'backup.verified' | 'backup.failed' | 'backup.boot_failed' | 'backup.deleted'
   /** `pending`: queued, or waiting for the next attempt */
   status: 'pending' | 'succeeded' | 'failed'
   /** Attempts to the current address; if there are many, the first and the last ten */
@@ -847,7 +873,7 @@ export interface Event {
   /** Id of the event */
   event_id: string
   /** Type of the event */
-  type: 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted' | 'iso.created' | 'iso.updated' | 'iso.deleted' | 'backup.created' | 'backup.verified' | 'backup.failed' | 'backup.boot_failed' | 'backup.deleted'
+  type: 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'credit.granted' | 'credit.expired' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted' | 'iso.created' | 'iso.updated' | 'iso.deleted' | 'backup.created' | 'backup.verified' | 'backup.failed' | 'backup.boot_failed' | 'backup.deleted'
   /** When it was created (RFC 3339, UTC) */
   created_at: string
   /** The object as the API showed it at that moment; for server.status_changed also old_status and new_status */
@@ -1373,6 +1399,29 @@ export interface NetworkUpdate {
   labels?: Record<string, string> | undefined
 }
 
+export interface NewPromoCode {
+  /** Id of the promo code */
+  promo_code_id: string
+  /** Name of it for operators, at most 100 characters */
+  name: string
+  /** Days after the redemption until the rest of the credit expires */
+  credit_days: number
+  /** Accounts that may redeem it, each once */
+  max_uses: number
+  /** The credit of each account, in rubles with two decimals */
+  amount_rub: string
+  /** Accounts that have redeemed it */
+  uses: number
+  /** The end of its validity */
+  expires_at: string
+  /** When it was revoked; null if it was not */
+  revoked_at: string | null
+  /** When it was created (RFC 3339, UTC) */
+  created_at: string
+  /** The code, which no other reply has */
+  code: string
+}
+
 export interface NewToken {
   /** Id of a token, which is not secret */
   token_id: string
@@ -1406,7 +1455,7 @@ export interface NewWebhook {
   /** Address that events are posted to */
   url: string
   /** Events to send; "*" is all */
-  event_types: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted' | 'iso.created' | 'iso.updated' | 'iso.deleted' | 'backup.created' | 'backup.verified' | 'backup.failed' | 'backup.boot_failed' | 'backup.deleted'>
+  event_types: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'credit.granted' | 'credit.expired' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted' | 'iso.created' | 'iso.updated' | 'iso.deleted' | 'backup.created' | 'backup.verified' | 'backup.failed' | 'backup.boot_failed' | 'backup.deleted'>
   /** Whether events are sent */
   is_enabled: boolean
   /** Why the service disabled it: `failing` for a day, `gone` (the endpoint replied 410), or `unverified` (no challenge was answered within a day); null if it did not */
@@ -2101,7 +2150,7 @@ export interface PlainProblem {
   /** Id of the request; quote it when you report a problem to the operator */
   request_id: string
   /** Stable code for programs */
-  code: 'access_denied' | 'account_exists' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'announcement_ended' | 'announcement_not_found' | 'authorization_pending' | 'backend_unavailable' | 'backup_not_found' | 'backup_not_ready' | 'bad_request' | 'delete_protected' | 'document_not_found' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'image_in_use' | 'image_not_found' | 'image_not_uploading' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'iso_in_use' | 'iso_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'payment_method_not_found' | 'payment_not_found' | 'payment_refused' | 'payments_off' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'refund_too_large' | 'rescue_conflict' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'snapshot_in_use' | 'snapshot_not_found' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'too_many_announcements' | 'too_many_open_payments' | 'too_many_payment_methods' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'volume_detached' | 'volume_in_use' | 'volume_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password'
+  code: 'access_denied' | 'account_exists' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'announcement_ended' | 'announcement_not_found' | 'authorization_pending' | 'backend_unavailable' | 'backup_not_found' | 'backup_not_ready' | 'bad_request' | 'delete_protected' | 'document_not_found' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'image_in_use' | 'image_not_found' | 'image_not_uploading' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'iso_in_use' | 'iso_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'payment_method_not_found' | 'payment_not_found' | 'payment_refused' | 'payments_off' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'promo_code_exists' | 'promo_code_invalid' | 'promo_code_not_found' | 'promo_code_redeemed' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'refund_too_large' | 'rescue_conflict' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'snapshot_in_use' | 'snapshot_not_found' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'too_many_announcements' | 'too_many_credits' | 'too_many_open_payments' | 'too_many_payment_methods' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'volume_detached' | 'volume_in_use' | 'volume_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password'
 }
 
 export interface PortPublish {
@@ -2161,7 +2210,7 @@ export interface Problem {
   /** Id of the request; quote it when you report a problem to the operator */
   request_id: string
   /** Stable code for programs */
-  code: 'access_denied' | 'account_exists' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'announcement_ended' | 'announcement_not_found' | 'authorization_pending' | 'backend_unavailable' | 'backup_not_found' | 'backup_not_ready' | 'bad_request' | 'delete_protected' | 'document_not_found' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'image_in_use' | 'image_not_found' | 'image_not_uploading' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'iso_in_use' | 'iso_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'payment_method_not_found' | 'payment_not_found' | 'payment_refused' | 'payments_off' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'refund_too_large' | 'rescue_conflict' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'snapshot_in_use' | 'snapshot_not_found' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'too_many_announcements' | 'too_many_open_payments' | 'too_many_payment_methods' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'volume_detached' | 'volume_in_use' | 'volume_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password' | 'insufficient_scope' | 'validation_failed' | 'slow_down' | 'quota_exceeded' | 'ssh_key_exists' | 'server_state_conflict' | 'operation_in_progress' | 'insufficient_balance' | 'capacity_unavailable' | 'not_supported' | 'address_unavailable' | 'upload_offset'
+  code: 'access_denied' | 'account_exists' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'announcement_ended' | 'announcement_not_found' | 'authorization_pending' | 'backend_unavailable' | 'backup_not_found' | 'backup_not_ready' | 'bad_request' | 'delete_protected' | 'document_not_found' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'image_in_use' | 'image_not_found' | 'image_not_uploading' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'iso_in_use' | 'iso_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'payment_method_not_found' | 'payment_not_found' | 'payment_refused' | 'payments_off' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'promo_code_exists' | 'promo_code_invalid' | 'promo_code_not_found' | 'promo_code_redeemed' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'refund_too_large' | 'rescue_conflict' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'snapshot_in_use' | 'snapshot_not_found' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'too_many_announcements' | 'too_many_credits' | 'too_many_open_payments' | 'too_many_payment_methods' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'volume_detached' | 'volume_in_use' | 'volume_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password' | 'insufficient_scope' | 'validation_failed' | 'slow_down' | 'quota_exceeded' | 'ssh_key_exists' | 'server_state_conflict' | 'operation_in_progress' | 'insufficient_balance' | 'capacity_unavailable' | 'not_supported' | 'address_unavailable' | 'upload_offset'
   /** The scope that is needed */
   required_scope?: string | undefined
   /** Scopes that are accepted; one of them is enough */
@@ -2246,6 +2295,49 @@ export interface ProjectUpdate {
   name?: string | undefined
   /** Text of your choice, up to 255 characters; null for none */
   description?: string | null | undefined
+}
+
+export interface PromoCode {
+  /** Id of the promo code */
+  promo_code_id: string
+  /** Name of it for operators, at most 100 characters */
+  name: string
+  /** Days after the redemption until the rest of the credit expires */
+  credit_days: number
+  /** Accounts that may redeem it, each once */
+  max_uses: number
+  /** The credit of each account, in rubles with two decimals */
+  amount_rub: string
+  /** Accounts that have redeemed it */
+  uses: number
+  /** The end of its validity */
+  expires_at: string
+  /** When it was revoked; null if it was not */
+  revoked_at: string | null
+  /** When it was created (RFC 3339, UTC) */
+  created_at: string
+}
+
+export interface PromoCodeCreate {
+  /** Name of it for operators, at most 100 characters */
+  name: string
+  /** Days after the redemption until the rest of the credit expires */
+  credit_days: number
+  /** Accounts that may redeem it, each once */
+  max_uses: number
+  /** The credit of each account in rubles */
+  amount_rub: string
+  /** The end of its validity, in the future */
+  expires_at: string
+  /** The code, if it is to be one of yours; a repeat with it finds the first one (default: 16 random letters and digits) */
+  code?: string | undefined
+}
+
+export interface PromoCodeList {
+  /** The items of this page */
+  items: Array<PromoCode>
+  /** Number of all matching items, not only those on this page */
+  total: number
 }
 
 export interface ProviderAnswer {
@@ -2582,6 +2674,11 @@ export interface RebuildRequest {
 export interface RecoveryCodes {
   /** Ten codes, each of which replaces a code of the app once */
   recovery_codes: Array<string>
+}
+
+export interface Redemption {
+  /** The promo code; dashes, spaces and upper or lower case do not matter */
+  code: string
 }
 
 export interface RefundCreate {
@@ -3814,7 +3911,7 @@ export interface Webhook {
   /** Address that events are posted to */
   url: string
   /** Events to send; "*" is all */
-  event_types: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted' | 'iso.created' | 'iso.updated' | 'iso.deleted' | 'backup.created' | 'backup.verified' | 'backup.failed' | 'backup.boot_failed' | 'backup.deleted'>
+  event_types: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'credit.granted' | 'credit.expired' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted' | 'iso.created' | 'iso.updated' | 'iso.deleted' | 'backup.created' | 'backup.verified' | 'backup.failed' | 'backup.boot_failed' | 'backup.deleted'>
   /** Whether events are sent */
   is_enabled: boolean
   /** Why the service disabled it: `failing` for a day, `gone` (the endpoint replied 410), or `unverified` (no challenge was answered within a day); null if it did not */
@@ -3830,7 +3927,7 @@ export interface WebhookCreate {
   /** Address that events are posted to */
   url: string
   /** Events to send; "*" is all */
-  event_types: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted' | 'iso.created' | 'iso.updated' | 'iso.deleted' | 'backup.created' | 'backup.verified' | 'backup.failed' | 'backup.boot_failed' | 'backup.deleted'>
+  event_types: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'credit.granted' | 'credit.expired' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted' | 'iso.created' | 'iso.updated' | 'iso.deleted' | 'backup.created' | 'backup.verified' | 'backup.failed' | 'backup.boot_failed' | 'backup.deleted'>
   /** Whether events are sent. Default: true. */
   is_enabled?: boolean | undefined
 }
@@ -3853,7 +3950,7 @@ export interface WebhookUpdate {
   /** Address that events are posted to */
   url?: string | undefined
   /** Events to send; "*" is all */
-  event_types?: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted' | 'iso.created' | 'iso.updated' | 'iso.deleted' | 'backup.created' | 'backup.verified' | 'backup.failed' | 'backup.boot_failed' | 'backup.deleted'> | undefined
+  event_types?: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'credit.granted' | 'credit.expired' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted' | 'iso.created' | 'iso.updated' | 'iso.deleted' | 'backup.created' | 'backup.verified' | 'backup.failed' | 'backup.boot_failed' | 'backup.deleted'> | undefined
   /** Disabling ends pending deliveries as failed; enabling starts with new events, and sends a challenge unless the webhook is verified */
   is_enabled?: boolean | undefined
 }
@@ -4444,6 +4541,52 @@ export interface Routes {
   /** Turn off the automatic top-up */
   'DELETE /account/auto_top_up': {
     reply: undefined
+  }
+  /** List credits that end */
+  'GET /account/credits': {
+    query?: {
+      /** Number of items per page; a number above the maximum is refused with 422 */
+      limit?: number | undefined
+      /** Number of items to skip, for pages other than the first; the `Link` header has the address of each page */
+      offset?: number | undefined
+    } | undefined
+    reply: AccountCreditList
+  }
+  /** Redeem a promo code */
+  'POST /account/credits': {
+    body: Redemption
+    reply: AccountCredit
+  }
+  /** List promo codes */
+  'GET /operator/promo_codes': {
+    query?: {
+      /** Number of items per page; a number above the maximum is refused with 422 */
+      limit?: number | undefined
+      /** Number of items to skip, for pages other than the first; the `Link` header has the address of each page */
+      offset?: number | undefined
+    } | undefined
+    reply: PromoCodeList
+  }
+  /** Create a promo code */
+  'POST /operator/promo_codes': {
+    body: PromoCodeCreate
+    reply: NewPromoCode
+  }
+  /** Get a promo code */
+  'GET /operator/promo_codes/{promo_code_id}': {
+    path: {
+      /** Id of the promo code, a UUID */
+      promo_code_id: string
+    }
+    reply: PromoCode
+  }
+  /** Revoke a promo code */
+  'POST /operator/promo_codes/{promo_code_id}/revoke': {
+    path: {
+      /** Id of the promo code, a UUID */
+      promo_code_id: string
+    }
+    reply: PromoCode
   }
   /** List zones */
   'GET /zones': {
@@ -5762,6 +5905,10 @@ export type ErrorCode =
   | 'project_is_default'
   | 'project_not_empty'
   | 'project_not_found'
+  | 'promo_code_exists'
+  | 'promo_code_invalid'
+  | 'promo_code_not_found'
+  | 'promo_code_redeemed'
   | 'provider_refused'
   | 'quota_exceeded'
   | 'rate_limited'
@@ -5788,6 +5935,7 @@ export type ErrorCode =
   | 'token_not_revocable'
   | 'token_revoked'
   | 'too_many_announcements'
+  | 'too_many_credits'
   | 'too_many_open_payments'
   | 'too_many_payment_methods'
   | 'two_factor_off'
