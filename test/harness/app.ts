@@ -91,7 +91,7 @@ export async function testApp(options: TestOptions = {}): Promise<TestApp> {
   const mails: Mail[] = []
   const app = await buildApp({
     ...forPeople(mails),
-    db: afterStatement ? db.withPlugin(watching(afterStatement)) : db,
+    db: afterStatement ? Object.assign(db.withPlugin(watching(afterStatement)), { destroy: db.destroy }) : db,
     clock,
     drivers,
     catalog: shipped,

@@ -47,52 +47,83 @@ async function newestSqlite(file: string): Promise<Buffer> {
   return readFileSync(file)
 }
 
-/** Schemas that have been used, and are again as migrations leave them. */
-const spare: string[] = []
+/** A schema, and the connections by which tests use it one after another: each would otherwise learn all tables anew. */
+interface Schema {
+  name: string
+  db: Database
+}
+
+const spare: Schema[] = []
+
+/** The connection that makes and restores schemas, and the schema that they are like. */
+interface Original {
+  admin: Database
+  layout: string
+  partitions: ReadonlyMap<string, string>
+  /** Tables of which migrations leave rows. */
+  filled: ReadonlySet<string>
+}
+
+let original: Promise<Original> | null = null
+
+async function readOriginal(): Promise<Original> {
+  const admin = openPostgres(inject('postgresUrl'), { connections: 1, isPatient: true })
+  const tables = await tablesOf(admin, 'public')
+  return {
+    admin,
+    layout: JSON.stringify(tables),
+    partitions: await partitionsOf(admin, 'public'),
+    filled: new Set(await tablesWithRows(admin, 'public', tables)),
+  }
+}
 
 /** A schema of its own is as good as a database of its own, and made in a tenth of the time. */
 async function onPostgres(upTo: string | undefined): Promise<Fresh> {
-  const url = inject('postgresUrl')
-  const used = upTo === undefined ? spare.pop() : undefined
-  const name = used ?? `test_${randomUUID().replaceAll('-', '')}`
-  const admin = openPostgres(url, { connections: 1 })
-  if (!used) await sql`CREATE SCHEMA ${sql.id(name)}`.execute(admin)
-  const db = openPostgres(`${url}?options=${encodeURIComponent(`-c search_path=${name}`)}`)
-  if (!used) await migrate(db, upTo === undefined ? {} : { upTo })
+  original ??= readOriginal()
+  const like = await original
+  const schema = (upTo === undefined ? spare.pop() : undefined) ?? (await newSchema(like.admin, upTo))
+  const end = schema.db.destroy.bind(schema.db)
+  // An application ends its connections as it closes, but the next test needs them.
+  const db = Object.assign(schema.db, { destroy: async () => {} })
   const drop = async () => {
-    if (await restore(admin, name)) spare.push(name)
-    else await sql`DROP SCHEMA ${sql.id(name)} CASCADE`.execute(admin)
-    await admin.destroy()
+    db.destroy = end
+    if (await restore(like, schema.name)) return void spare.push(schema)
+    await end()
+    await sql`DROP SCHEMA ${sql.id(schema.name)} CASCADE`.execute(like.admin)
   }
   return { db, drop }
 }
 
-/** Gives a schema the rows that migrations leave, which `public` has. @returns false where its tables are others */
-async function restore(admin: Database, name: string): Promise<boolean> {
+async function newSchema(admin: Database, upTo: string | undefined): Promise<Schema> {
+  const name = `test_${randomUUID().replaceAll('-', '')}`
+  await sql`CREATE SCHEMA ${sql.id(name)}`.execute(admin)
+  const db = openPostgres(`${inject('postgresUrl')}?options=${encodeURIComponent(`-c search_path=${name}`)}`)
+  await migrate(db, upTo === undefined ? {} : { upTo })
+  return { name, db }
+}
+
+/** Gives a schema the rows that migrations leave. @returns false where its tables are others */
+async function restore({ admin, layout, partitions, filled }: Original, name: string): Promise<boolean> {
   const tables = await tablesOf(admin, name)
-  if (JSON.stringify(tables) !== JSON.stringify(await tablesOf(admin, 'public'))) return false
-  const statements = tables
-    .filter(({ kind }) => kind === 'r' || kind === 'p')
-    .flatMap(({ table }) => [
-      `DELETE FROM ${name}."${table}"`,
-      `INSERT INTO ${name}."${table}" SELECT * FROM public."${table}"`,
-    ])
-  statements.unshift(...(await partitionChanges(admin, name)))
+  if (JSON.stringify(tables) !== layout) return false
+  const used = await tablesWithRows(admin, name, tables)
+  const statements = [
+    ...partitionChanges(name, await partitionsOf(admin, name), partitions),
+    ...[...new Set([...used, ...filled])].map((table) => `DELETE FROM ${name}."${table}"`),
+    ...[...filled].map((table) => `INSERT INTO ${name}."${table}" SELECT * FROM public."${table}"`),
+  ]
   // References need not hold between two of these.
   const all = ['BEGIN', 'SET LOCAL session_replication_role = replica', ...statements, 'COMMIT']
   await sql.raw(all.join(';')).execute(admin)
   return true
 }
 
-/** Returns the statements that give a schema the partitions that `public` has, as tests of other days leave others. */
-async function partitionChanges(admin: Database, name: string): Promise<string[]> {
-  const partitionsOf = async (schema: string) => {
-    const { rows } = await sql<{ table: string; bound: string }>`
-      SELECT relname AS "table", pg_get_expr(relpartbound, oid) AS bound FROM pg_class
-      WHERE relnamespace = ${schema}::text::regnamespace AND relispartition AND relkind = 'r'`.execute(admin)
-    return new Map(rows.map(({ table, bound }) => [table, bound]))
-  }
-  const [present, wanted] = [await partitionsOf(name), await partitionsOf('public')]
+/** Returns the statements that give a schema the partitions that are wanted, as tests of other days leave others. */
+function partitionChanges(
+  name: string,
+  present: ReadonlyMap<string, string>,
+  wanted: ReadonlyMap<string, string>,
+): string[] {
   const others = [...present.keys()].filter((table) => !wanted.has(table))
   const missing = [...wanted].filter(([table]) => !present.has(table))
   return [
@@ -103,11 +134,33 @@ async function partitionChanges(admin: Database, name: string): Promise<string[]
   ]
 }
 
+async function partitionsOf(admin: Database, schema: string): Promise<Map<string, string>> {
+  const { rows } = await sql<{ table: string; bound: string }>`
+    SELECT relname AS "table", pg_get_expr(relpartbound, oid) AS bound FROM pg_class
+    WHERE relnamespace = ${schema}::text::regnamespace AND relispartition AND relkind = 'r'`.execute(admin)
+  return new Map(rows.map(({ table, bound }) => [table, bound]))
+}
+
+interface Relation {
+  table: string
+  kind: string
+  columns: number
+}
+
 /** Its tables and indexes without partitions, and how many columns each has. */
-async function tablesOf(admin: Database, schema: string) {
-  const { rows } = await sql<{ table: string; kind: string; columns: number }>`
+async function tablesOf(admin: Database, schema: string): Promise<Relation[]> {
+  const { rows } = await sql<Relation>`
     SELECT relname AS "table", relkind AS kind, relnatts AS columns
     FROM pg_class WHERE relnamespace = ${schema}::text::regnamespace AND NOT relispartition
     ORDER BY relname`.execute(admin)
   return rows
+}
+
+async function tablesWithRows(admin: Database, schema: string, relations: Relation[]): Promise<string[]> {
+  const tables = relations.filter(({ kind }) => kind === 'r' || kind === 'p').map(({ table }) => table)
+  const answers = tables.map((table) => `EXISTS (SELECT FROM ${schema}."${table}")`)
+  const { rows } = await sql<{
+    found: boolean[]
+  }>`SELECT ARRAY[${sql.raw(answers.join(', '))}] AS found`.execute(admin)
+  return tables.filter((_, at) => rows[0]?.found[at])
 }
