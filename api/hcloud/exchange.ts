@@ -2,6 +2,8 @@ import type { FastifyRequest } from 'fastify'
 import type { Static, TObject } from 'typebox'
 import type { Clock } from '../clock.ts'
 import type { KeyedMutex } from '../concurrency.ts'
+import type { Database } from '../database/database.ts'
+import type { Actor } from '../http/contract/auth.ts'
 import { MAX_LIMIT } from '../http/contract/paging.ts'
 import type { Recent } from '../http/limits/recent.ts'
 import { actorOf, knownOf } from '../http/server/call.ts'
@@ -9,6 +11,7 @@ import type { Operation } from '../operations/schema.ts'
 import type { Server } from '../servers/schema.ts'
 import { missing } from './errors.ts'
 import type { Inquiry, Interior } from './interior.ts'
+import { type Links, readLinks } from './links.ts'
 import { type Kind, type Numbered, type Numbers, Ref, type Shown } from './numbers.ts'
 import type { Projects } from './projects.ts'
 
@@ -32,6 +35,7 @@ export interface HcloudParts {
   shared: Recent<{ at: number; value: unknown }>
   /** Operations that have ended, which never change again, so that polls of them read nothing. */
   ended: Recent<Operation>
+  db: Database
   /** The projects of servers, which are never moved. */
   projects: Projects
   /** Held by account while a request gives a name. */
@@ -42,8 +46,7 @@ export interface HcloudParts {
 /** One request: its parts, the use cases that it may call, and the objects that its reply shows. */
 export class Exchange {
   readonly accountId: string
-  /** The prices of the account, as text. */
-  readonly terms: string
+  readonly #actor: Actor
   /** The project of the token, which alone its servers are in. */
   readonly projectId: string
   readonly query: URLSearchParams
@@ -53,22 +56,30 @@ export class Exchange {
   readonly #shared: HcloudParts['shared']
   readonly #ended: HcloudParts['ended']
   readonly #projects: Projects
+  readonly #db: Database
   readonly #clock: Clock
   readonly #refs: Ref[] = []
 
   constructor(request: FastifyRequest, parts: HcloudParts) {
     const actor = actorOf(knownOf(request))
     this.accountId = actor.accountId
-    this.terms = JSON.stringify(actor.terms)
+    this.#actor = actor
     this.projectId = actor.projectId ?? ''
-    this.query = new URLSearchParams(request.url.split('?', 2)[1])
+    const at = request.url.indexOf('?')
+    this.query = new URLSearchParams(at === -1 ? '' : request.url.slice(at + 1))
     this.#request = request
     this.#interior = parts.interior
     this.#numbers = parts.numbers
     this.#shared = parts.shared
     this.#ended = parts.ended
     this.#projects = parts.projects
+    this.#db = parts.db
     this.#clock = parts.clock
+  }
+
+  /** The prices of the account, as text. */
+  get terms(): string {
+    return JSON.stringify(this.#actor.terms)
   }
 
   now(): number {
@@ -121,6 +132,11 @@ export class Exchange {
     const operation = await this.v1<Operation>(route, { params: { operation_id: id } })
     if (operation.finished_at !== null) this.#ended.set(key, operation)
     return operation
+  }
+
+  /** Reads the volumes and firewalls of servers. */
+  links(): Promise<Links> {
+    return readLinks(this.#db, this.accountId)
   }
 
   /** Reads all pages of a list of /v1, which quotas bound. */
@@ -224,8 +240,8 @@ export interface HcloudRoute {
   run: (x: Exchange, body: unknown) => Promise<Result>
 }
 
-/** The body of a reply, perhaps as JSON text with all numbers in it; undefined: there is none. */
-type Result = object | string | undefined
+/** The body of a reply, perhaps as encoded JSON with all numbers in it; undefined: there is none. */
+type Result = object | undefined
 
 /** Declares a route; the schema gives `run` its type. */
 export function answer<Body extends TObject = TObject<Record<never, never>>>(

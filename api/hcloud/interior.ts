@@ -24,7 +24,8 @@ interface Answer {
 interface Inner {
   route: Route
   checkQuery: Check
-  checkBody: Check
+  /** Null if it takes none. */
+  checkBody: Check | null
 }
 
 const OPERATION = /\/operations\/([0-9a-f-]{36})$/
@@ -43,7 +44,7 @@ export class Interior {
         {
           route,
           checkQuery: compileCheck('query', route.query ?? Type.Object({})),
-          checkBody: compileCheck('body', route.body ?? Type.Object({})),
+          checkBody: route.body ? compileCheck('body', route.body) : null,
         },
       ]),
     )
@@ -71,9 +72,9 @@ export class Interior {
     const actor = actorOf(knownOf(request))
     requireScope(route, actor)
     const loaded = await route.load?.({ actor, params })
-    const issues = [...inner.checkQuery(query), ...inner.checkBody(body)]
+    const issues = [...inner.checkQuery(query), ...(inner.checkBody?.(body) ?? [])]
     if (issues.length > 0) throw invalid(issues)
-    lowerIds(body)
+    if (route.body) lowerIds(body)
     const call = new InnerCall(request, route, { params, query, body, loaded })
     const origin = {
       action: id,

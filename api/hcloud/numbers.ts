@@ -75,7 +75,7 @@ export class Numbers {
 
   /** The number of an object that was shown before, if it is remembered. */
   peek(kind: Kind, id: string): number | undefined {
-    return this.#known.get(`${kind} ${id}`)
+    return this.#known.get(keyOf({ kind, id }))
   }
 
   /** Sets the numbers of an account's objects, and of offers. */
@@ -129,7 +129,10 @@ export class Numbers {
       .select(['number', 'kind', 'object_id'])
       .where('object_id', 'in', ids)
       .execute()
-    for (const { number, kind, object_id } of rows) this.#known.set(`${kind} ${object_id}`, number)
+    for (const { number, kind, object_id } of rows) {
+      const key = keyOf({ kind: kind as Kind, id: object_id }) // only this class writes kinds
+      this.#known.set(key, number)
+    }
   }
 
   async #give(accountId: string, refs: readonly Ref[]): Promise<void> {
@@ -199,7 +202,9 @@ export function forgetExcessNumbers(
   return deleteFound(db, 'hcloud_numbers', 'number', newest.limit(limit).offset(most))
 }
 
-const keyOf = ({ kind, id }: Ref) => `${kind} ${id}`
+const withOwnIds: ReadonlySet<Kind> = new Set(objects)
+/** The ids of objects are theirs alone; a slug or an operation has a number for each of its kinds. */
+const keyOf = ({ kind, id }: Pick<Ref, 'kind' | 'id'>) => (withOwnIds.has(kind) ? id : `${kind} ${id}`)
 
 /** Deletes some of the numbers that ended before a moment. @returns the number deleted */
 export function forgetNumbers(db: Database, before: number, limit: number): Promise<number> {

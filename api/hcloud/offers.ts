@@ -16,8 +16,8 @@ interface Catalogue {
   templates: readonly Template[]
   /** By zone: the presets at the price of its first CPU type. */
   presets: ReadonlyMap<string, readonly Preset[]>
-  /** The JSON text of what servers of one kind have in common, by what they are of. */
-  texts: Recent<string>
+  /** The JSON text of what servers of one kind have in common, after their other fields, by what they are of. */
+  texts: Recent<Buffer>
 }
 
 async function readCatalogue(x: Exchange): Promise<Catalogue> {
@@ -29,7 +29,7 @@ async function readCatalogue(x: Exchange): Promise<Catalogue> {
     }),
   )
   const templates = await x.v1<Template[]>('listTemplates')
-  return { zones, presets: new Map(presets), templates, texts: new Recent<string>(MOST_TEXTS) }
+  return { zones, presets: new Map(presets), templates, texts: new Recent<Buffer>(MOST_TEXTS) }
 }
 
 /** The offers of the installation, to be shown in this reply. */
@@ -131,11 +131,11 @@ export class Offers {
     }
   }
 
-  /** Makes the JSON text of a view of offers, and keeps it until the catalogue is read again. */
-  async text(key: string, show: () => object): Promise<string> {
+  /** Makes the JSON text of the last fields of an object, and keeps it until the catalogue is read again. */
+  async text(key: string, show: () => object): Promise<Buffer> {
     const shown = show()
     await this.#x.settle()
-    const text = JSON.stringify(shown)
+    const text = Buffer.from(`,${JSON.stringify(shown).slice(1)}`)
     this.catalogue.texts.set(key, text)
     return text
   }

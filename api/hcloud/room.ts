@@ -55,6 +55,7 @@ const WRITES = [...acceptedFor['servers:write'], ...acceptedFor['account:write']
  */
 export function hcloudRoom({ db, clock }: { db: Database; clock: Clock }, own: readonly Route[]): Room {
   const parts = {
+    db,
     interior: new Interior(own),
     numbers: new Numbers(db, clock),
     shared: new Recent<{ at: number; value: unknown }>(MOST_SHARED),
@@ -97,9 +98,8 @@ function mount(
       const result = await (isNaming ? parts.naming.run(x.accountId, () => run(x, given)) : run(x, given))
       await x.settle()
       reply.code(result ? status : 204).header('cache-control', 'no-store')
-      if (typeof result !== 'string') return reply.send(result)
-      // Encoded at once, a long text need not be measured for its length and encoded by the socket.
-      return reply.type('application/json; charset=utf-8').send(Buffer.from(result))
+      if (Buffer.isBuffer(result)) reply.type('application/json; charset=utf-8')
+      return reply.send(result)
     },
   })
 }

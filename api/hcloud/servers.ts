@@ -1,16 +1,14 @@
 import { type Static, Type } from 'typebox'
 import type { Address } from '../addresses/schema.ts'
-import { isSelected } from '../database/labels.ts'
-import type { Firewall } from '../firewalls/schema.ts'
 import type { ServerDetails } from '../servers/details-schema.ts'
 import type { Server } from '../servers/schema.ts'
 import type { Iso } from '../snapshots/iso-schema.ts'
-import type { Volume } from '../volumes/schema.ts'
 import { actionOf, actionsOn, actionView, startView } from './actions.ts'
 import { taken, unsupported } from './errors.ts'
 import { answer, type Exchange, type HcloudRoute } from './exchange.ts'
 import { sourceOf } from './images.ts'
 import { isoView } from './isos.ts'
+import type { Links } from './links.ts'
 import { type Listed, listed, metaOf, pageOf, selectorOf, sortOf } from './lists.ts'
 import { CATEGORY, type Offers, offersOf } from './offers.ts'
 import { Labels } from './resources.ts'
@@ -39,8 +37,7 @@ const statuses: Readonly<Record<Server['status'], string>> = {
 interface Around {
   offers: Offers
   addresses: readonly Address[]
-  firewalls: readonly Firewall[]
-  volumes: readonly Volume[]
+  links: Links
   isos: readonly Iso[]
 }
 
@@ -49,31 +46,26 @@ async function around(x: Exchange, servers: readonly Server[], serverId?: string
   const query = serverId === undefined ? {} : { server_id: serverId }
   const hasAddresses = servers.some(({ ipv4, ipv6 }) => ipv4 !== null || ipv6 !== null)
   const hasIso = servers.some(({ iso_id }) => iso_id !== null)
-  const [offers, addresses, firewalls, volumes, isos] = await Promise.all([
+  const [offers, addresses, links, isos] = await Promise.all([
     offersOf(x),
     hasAddresses ? x.all<Address>('listAddresses', query) : [],
-    x.all<Firewall>('listFirewalls', query),
-    x.all<Volume>('listVolumes', query),
+    x.links(),
     hasIso ? x.all<Iso>('listIsos') : [],
   ])
-  return { offers, addresses, firewalls, volumes, isos }
+  return { offers, addresses, links, isos }
 }
 
-function publicNet(x: Exchange, { server_id, ipv4, ipv6, labels }: Server, { addresses, firewalls }: Around) {
+function publicNet(x: Exchange, server: Server, { addresses, links }: Around) {
+  const { server_id, ipv4, ipv6 } = server
   const addressOf = (wanted: Address['family']) =>
     addresses.find((own) => own.family === wanted && own.server_id === server_id)
   const [four, six] = [addressOf('ipv4'), addressOf('ipv6')]
   const refOf = (own: Address | undefined) => (own ? { id: x.ref('address', own.address_id) } : {})
-  const isGuarded = ({ server_ids, label_selector }: Firewall) =>
-    server_ids.includes(server_id) ||
-    (label_selector !== null && isSelected(JSON.stringify(labels), label_selector))
   return {
     ipv4: ipv4 && { ...refOf(four), ip: ipv4, blocked: false, dns_ptr: four?.reverse_dns ?? '' },
     ipv6: ipv6 && { ...refOf(six), ip: six?.address ?? `${ipv6}/64`, blocked: false, dns_ptr: [] },
     floating_ips: [],
-    firewalls: firewalls
-      .filter(isGuarded)
-      .map(({ firewall_id }) => ({ id: x.ref('firewall', firewall_id), status: 'applied' })),
+    firewalls: links.firewallsOf(server).map((id) => ({ id: x.ref('firewall', id), status: 'applied' })),
   }
 }
 
@@ -109,7 +101,6 @@ function backupWindow({ backups_enabled, backup_window: hour }: Server): string 
 function ownFields(x: Exchange, server: Server, near: Around) {
   const { server_id, name, delete_protection } = server
   const iso = near.isos.find((one) => one.iso_id === server.iso_id)
-  const held = near.volumes.filter((volume) => volume.server_id === server_id)
   return {
     id: x.ref('server', server_id),
     name,
@@ -125,7 +116,7 @@ function ownFields(x: Exchange, server: Server, near: Around) {
     protection: { delete: delete_protection, rebuild: delete_protection },
     labels: server.labels,
     iso: iso ? isoView(x, iso) : null,
-    volumes: held.map(({ volume_id }) => x.ref('volume', volume_id)),
+    volumes: near.links.volumesOf(server).map((id) => x.ref('volume', id)),
   }
 }
 
@@ -150,27 +141,32 @@ function serverView(x: Exchange, server: Server, near: Around) {
   return { ...ownFields(x, server, near), ...commonFields(near.offers, server) }
 }
 
-/** The JSON text of servers. It is joined, since what they have in common is most of it. */
-async function serversText(x: Exchange, servers: readonly Server[], near: Around): Promise<string> {
+/**
+ * The JSON text of servers, with commas between them. It is joined from encoded parts, since what they have in common is
+ * most of it.
+ */
+async function serversText(x: Exchange, servers: readonly Server[], near: Around): Promise<Buffer[]> {
   const own = servers.map((server) => ownFields(x, server, near))
   await x.settle()
-  const texts: string[] = []
+  const parts: Buffer[] = []
   for (const [at, server] of servers.entries()) {
     const kind = kindOf(server)
     const common =
       near.offers.catalogue.texts.get(kind) ??
       (await near.offers.text(kind, () => commonFields(near.offers, server)))
-    texts.push(`${JSON.stringify(own[at]).slice(0, -1)},${common.slice(1)}`)
+    parts.push(Buffer.from(`${at === 0 ? '' : ','}${JSON.stringify(own[at]).slice(0, -1)}`), common)
   }
-  return `[${texts.join()}]`
+  return parts
 }
 
 export async function showServer(x: Exchange, server: Server) {
   return { server: serverView(x, server, await around(x, [server], server.server_id)) }
 }
 
+const OPEN = Buffer.from('{"servers":[')
+
 /** Lists the servers of the project, whose number no quota of these clients bounds, page by page. */
-async function listServers(x: Exchange): Promise<object | string> {
+async function listServers(x: Exchange): Promise<object> {
   const project = { project_id: x.projectId }
   if (x.query.has('status')) {
     const all = await x.all<Server>('listServers', project)
@@ -194,7 +190,8 @@ async function listServers(x: Exchange): Promise<object | string> {
   }
   const { items, total } = await x.v1<{ items: Server[]; total: number }>('listServers', { query })
   const servers = await serversText(x, items, await around(x, items))
-  return `{"servers":${servers},"meta":${JSON.stringify(metaOf(page, total))}}`
+  const end = Buffer.from(`],"meta":${JSON.stringify(metaOf(page, total))}}`)
+  return Buffer.concat([OPEN, ...servers, end])
 }
 
 const Named = Type.Union([Type.String(), Type.Integer()])

@@ -45,3 +45,14 @@ export async function deletedVolumes(db: Queries, pool: string, ids: readonly st
   )
   return rows.map(({ volume_id }) => volume_id)
 }
+
+/** The servers of an account's volumes, in the form of the links of firewalls. */
+export function volumeLinks(db: Queries, accountId: string) {
+  return db
+    .selectFrom('volumes')
+    .where('account_id', '=', accountId)
+    .where('deleted_at', 'is', null)
+    .where('server_id', 'is not', null)
+    .select([sql<'firewall' | 'volume'>`'volume'`.as('kind'), 'volume_id as id', 'server_id'])
+    .select(sql<string | null>`CAST(NULL AS text)`.as('selector'))
+}
