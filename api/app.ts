@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { heldByStatus } from './accounts/status.ts'
+import { ReverseDns } from './addresses/reverse-dns.ts'
 import { Capacity } from './catalog/capacity.ts'
 import { openPools } from './catalog/usage.ts'
 import { Consoles } from './consoles/consoles.ts'
@@ -37,6 +38,7 @@ export interface App extends Pick<ReturnType<typeof charging>, 'billing' | 'paym
   backups: ReturnType<typeof renting>['backups']
   offsite: Offsite
   sampler: Sampler
+  reverseDns: ReverseDns
   events: EventWorker
   webhooks: WebhookWorker
   retention: Retention
@@ -66,6 +68,7 @@ export async function buildApp(given: AppOptions): Promise<App> {
   const { mails, parts: signInParts } = signingIn(options)
   const { billing, payments, parts: chargeParts } = charging(options, engine, signInParts)
   const { events, webhooks, parts: pushParts } = pushing(options, access)
+  const reverseDns = new ReverseDns({ db, clock, log: options.log, peers, settings: options.rdns ?? null })
   const retention = new Retention({ db, clock, log: options.log, peers, cleaning: cleaning() })
   const parts = {
     ...options,
@@ -84,13 +87,13 @@ export async function buildApp(given: AppOptions): Promise<App> {
   const departure = new Departure(http)
   return {
     ...{ http, ...rented, offsite, billing, payments },
-    ...{ events, webhooks, retention, consoles, mails, security, capacity },
+    ...{ reverseDns, events, webhooks, retention, consoles, mails, security, capacity },
     close: async (lingerMs = 0) => {
       departure.begin()
       // The engine is stopped first. Long polls and consoles end with it, so that the listener need not wait for them.
       const telling = [events, webhooks, consoles, mails]
       const watching = [engine, reconciler, backups, offsite, sampler]
-      const workers = [...watching, billing, payments, retention, ...telling]
+      const workers = [...watching, billing, payments, reverseDns, retention, ...telling]
       await Promise.all(workers.map((worker) => worker.stop()))
       await departure.end(lingerMs)
       await connectivity.settled()

@@ -145,3 +145,22 @@ test('the place off site is a folder or a bucket, and a mistake in its URL is re
       expect.not.objectContaining({ message: expect.stringContaining('hush') }),
     )
 })
+
+test('a name server for reverse DNS names has its key in its URL, which no message shows', () => {
+  const rdns = (value: string) => readConfig({ BERTH_RDNS: value }).rdns
+  expect(rdns('pdns+https://k/e+y=@dns.example.com:8081')).toMatchObject({ kind: 'pdns', key: 'k/e+y=' })
+  expect(rdns('pdns+http://key@127.0.0.1:8081')).toMatchObject({ url: new URL('http://127.0.0.1:8081') })
+  expect(rdns('rfc2136://berth.:c2Vj/mV0+A==@[::1]:5353?algorithm=hmac-sha512')).toEqual({
+    ...{ kind: 'rfc2136', server: '::1 5353', key: 'hmac-sha512:berth. c2Vj/mV0+A==' },
+  })
+  const wrong = [
+    'pdns+http://sesame@dns.example.com',
+    'rfc2136://dns.example.com',
+    'rfc2136://a:se same@b',
+    'sesame',
+  ]
+  for (const value of wrong) {
+    expect(() => rdns(value)).toThrow(/BERTH_RDNS .* "…": it must be a URL such as pdns/)
+    expect(() => rdns(value)).not.toThrow(/sesame/)
+  }
+})

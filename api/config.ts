@@ -23,6 +23,11 @@ export interface Bucket {
   secretAccessKey: string
 }
 
+/** A name server that is given the reverse DNS names. Of `rfc2136` the server and the key are words of nsupdate. */
+export type NameServerSettings =
+  | { readonly kind: 'pdns'; readonly url: URL; readonly key: string }
+  | { readonly kind: 'rfc2136'; readonly server: string; readonly key: string }
+
 /** The tax codes of YooKassa for receipts by the law 54-FZ. */
 export interface Receipt {
   readonly vatCode: number
@@ -63,6 +68,8 @@ export interface Config {
   readonly sampleSeconds: number
   /** Ranges that webhooks may reach besides the public internet. */
   readonly webhookAllow: readonly { address: string; prefix: number; family: 'ipv4' | 'ipv6' }[]
+  /** The name server for reverse DNS names; null: none, so that the operator copies them. */
+  readonly rdns: NameServerSettings | null
   /** The mail server; null: mails are written to files. */
   readonly smtp: URL | null
   readonly mailFrom: string
@@ -135,6 +142,7 @@ export function readConfig(env: NodeJS.ProcessEnv, flags: Partial<Record<Setting
     rateLimits: readRateLimits(raw('rateLimits')),
     sampleSeconds: readSampleSeconds(raw('sampleSeconds')),
     webhookAllow: readRanges('webhookAllow', raw('webhookAllow')),
+    rdns: readNameServer(given('rdns')),
     smtp: readSmtp(given('smtp')),
     mailFrom: readMailFrom(given('mailFrom') ?? `berth@${given('publicName') ?? 'localhost'}`),
     signUp: oneOf('signUp', raw('signUp'), ['open', 'invitation', 'closed'] as const),
@@ -290,8 +298,7 @@ function readMailFrom(value: string): string {
 function readProvider(issuer: string | null, id: string | null, secret: string | null): Config['oidc'] {
   if (issuer === null && id === null && secret === null) return null
   const url = URL.parse(issuer ?? '')
-  const isPlain = url?.protocol === 'http:' && /^(localhost|127\.0\.0\.1|\[::1\])$/.test(url.hostname)
-  if (!url || !(url.protocol === 'https:' || isPlain) || url.search || url.hash || url.username)
+  if (!url || !isSafe(url) || url.search || url.hash || url.username)
     return refuse(
       'oidcIssuer',
       issuer ?? 'none',
@@ -299,6 +306,13 @@ function readProvider(issuer: string | null, id: string | null, secret: string |
     )
   if (id === null) return refuse('oidcClientId', 'none', 'it must be the client id that the provider issued.')
   return { issuer: url, clientId: id, clientSecret: readSecret('oidcClientSecret', secret) }
+}
+
+/** True for addresses with TLS, and those of this machine. */
+function isSafe({ protocol, hostname }: URL): boolean {
+  return (
+    protocol === 'https:' || (protocol === 'http:' && /^(localhost|127\.0\.0\.1|\[::1\])$/.test(hostname))
+  )
 }
 
 /** The error omits the value, which is a secret. */
@@ -316,14 +330,35 @@ function readApi(name: 'yookassa' | 'stripe', given: string | null): URL | null 
   const value = readSecret(name, given)
   if (value === null) return null
   const url = URL.parse(value)
-  const isPlain = url?.protocol === 'http:' && /^(localhost|127\.0\.0\.1|\[::1\])$/.test(url.hostname)
   const hasKey = url?.username && (name === 'stripe' || url.password)
-  if (url && (url.protocol === 'https:' || isPlain) && hasKey && !url.search && !url.hash) return url
+  if (url && isSafe(url) && hasKey && !url.search && !url.hash) return url
   const example =
     name === 'stripe'
       ? 'https://secret_key@api.stripe.com/v1'
       : 'https://shop_id:secret_key@api.yookassa.ru/v3'
   return refuse(name, '…', `it must be a URL such as ${example}.`)
+}
+
+/** The error omits the value, which contains a key. */
+function readNameServer(given: string | null): NameServerSettings | null {
+  const value = readSecret('rdns', given)
+  if (value === null) return null
+  const [, origin = '', apiKey = '', rest = ''] = /^pdns\+(https?:\/\/)(\S+)@([^@\s]+)$/.exec(value) ?? []
+  const url = URL.parse(`${origin}${rest}`)
+  if (url && isSafe(url) && !url.search && !url.hash) return { kind: 'pdns', url, key: apiKey }
+  const [, name, secret, host, port = '53', algorithm = 'hmac-sha256'] =
+    /^rfc2136:\/\/([\w.-]+):([\w+/=]+)@([\w.-]+|\[[\da-f:]+\])(?::(\d{1,5}))?(?:\?algorithm=(hmac-sha\d{3}))?$/.exec(
+      value,
+    ) ?? []
+  if (name && secret && host && Number(port) <= 65535) {
+    const server = `${host.replaceAll(/[[\]]/g, '')} ${port}`
+    return { kind: 'rfc2136', server, key: `${algorithm}:${name} ${secret}` }
+  }
+  return refuse(
+    'rdns',
+    '…',
+    'it must be a URL such as pdns+https://key@dns.example.com:8081 (http only on this machine), or rfc2136://key-name:secret@dns.example.com:53.',
+  )
 }
 
 function readReceipt(value: string | null): Receipt | null {

@@ -121,6 +121,12 @@ export const settings = {
     fallback: 'none',
     help: 'ranges that webhooks may reach besides the public internet, such as 10.1.0.0/16,fd00::/8',
   },
+  rdns: {
+    env: 'BERTH_RDNS',
+    flag: '--rdns',
+    fallback: 'none',
+    help: 'name server for reverse DNS names: pdns+https://key@host:8081, rfc2136://key-name:secret@host:53, or file:/path of a file that contains it',
+  },
   smtp: {
     env: 'BERTH_SMTP',
     flag: '--smtp',

@@ -51,7 +51,8 @@ export const Address = Type.Object(
     zone_slug: ZoneSlug,
     server_id: nullable(ServerId, { description: 'The server that has the address; null if none has' }),
     reverse_dns: nullable(ReverseDns, {
-      description: 'Reverse DNS name, in effect once the operator has published it; null for none',
+      description:
+        'Reverse DNS name, in effect seconds or minutes later, as the operator publishes it; null for none',
     }),
     labels: Labels,
     price_month_rub: MonthPrice,

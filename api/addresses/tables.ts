@@ -1,6 +1,7 @@
 declare module '../database/schema.ts' {
   interface Schema {
     addresses: AddressTable
+    reverse_records: ReverseRecordTable
   }
 }
 
@@ -27,4 +28,17 @@ export interface AddressTable {
   created_at: number
   updated_at: number
   released_at: number | null
+}
+
+/** A record that a name server may have. It is written before the name server is asked, and deleted after the record. */
+export interface ReverseRecordTable {
+  address: string
+  /** The name that was last sent; null: the record's deletion. */
+  name: string | null
+  /** The name server, as its setting names it without the key. */
+  place: string
+  /** Attempts that failed since the last one that did not. */
+  failures: number
+  /** The time to send it again: soon after a failure, or a day later, in case that others have changed it. */
+  look_at: number
 }

@@ -4,6 +4,7 @@ import { statfs } from 'node:fs/promises'
 import { connect } from 'node:tls'
 import { promisify } from 'node:util'
 import { Command } from 'commander'
+import { countUnpublished } from '../addresses/reverse-dns.ts'
 import { chargeLagSeconds } from '../billing/metering.ts'
 import { systemClock } from '../clock.ts'
 import { CommandError, type Config } from '../config.ts'
@@ -142,6 +143,14 @@ async function copies(config: Config, db: Database): Promise<Finding[]> {
   return [verified, hours > 24 ? fault('off site', says, mend) : ok('off site', says)]
 }
 
+async function reverseDns({ rdns }: Config, db: Database): Promise<Finding[]> {
+  if (!rdns) return []
+  const count = await countUnpublished(db)
+  const says = `${count} reverse DNS names could not be published`
+  const mend = 'See the journal for the reason, and check BERTH_RDNS (--rdns) and the zones there.'
+  return [count > 0 ? fault('reverse dns', says, mend) : ok('reverse dns', 'all names are published')]
+}
+
 async function catalogue(config: Config): Promise<Finding> {
   const { fault: reason } = await catalogInForce(config)
   if (!reason) return ok('catalogue', 'it is valid')
@@ -193,6 +202,7 @@ async function examine(config: Config, db: Database): Promise<Finding[]> {
     ['copies', () => copies(config, db)],
     ['charges', () => work(db)],
     ['mail', () => mail(config, db)],
+    ['reverse dns', () => reverseDns(config, db)],
     ['name', () => name(config)],
     ['walls', () => walls(config, db)],
   ]

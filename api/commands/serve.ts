@@ -195,6 +195,7 @@ async function startWorkers(
   app.sampler.start()
   app.billing.start()
   app.payments.start()
+  app.reverseDns.start()
   app.retention.start()
   app.mails.start()
   await app.webhooks.start({ isAlone })

@@ -78,6 +78,7 @@ import * as differences from './migrations/0067-differences.ts'
 import * as poolShares from './migrations/0068-pool-shares.ts'
 import * as takesPools from './migrations/0069-takes-pools.ts'
 import * as credits from './migrations/0070-credits.ts'
+import * as reverseRecords from './migrations/0071-reverse-records.ts'
 import { PostgresConnection, Unchanged, Unreachable } from './postgres-connection.ts'
 import type { Schema } from './schema.ts'
 
@@ -160,6 +161,7 @@ export const migrations: Record<string, Migration> = {
   '0068-pool-shares': poolShares,
   '0069-takes-pools': takesPools,
   '0070-credits': credits,
+  '0071-reverse-records': reverseRecords,
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger as Logger } from 'fastify'
 import type { Catalog } from '../catalog/file.ts'
 import type { Clock } from '../clock.ts'
-import type { Config, ProviderSettings, Receipt } from '../config.ts'
+import type { Config, NameServerSettings, ProviderSettings, Receipt } from '../config.ts'
 import type { Database } from '../database/database.ts'
 import type { FullDisk } from '../database/full-disk.ts'
 import type { RecentReads } from '../database/replica.ts'
@@ -65,6 +65,8 @@ export interface AppOptions {
   stripe?: URL | null
   /** The codes for receipts by the law 54-FZ (default: no receipts). */
   receipt?: Receipt | null
+  /** The name server for reverse DNS names (default: none). */
+  rdns?: NameServerSettings | null
   /** The address of the console, for links in mails. */
   siteUrl?: () => string
   /** The console as it was built; without one `/` leads to the API's documentation. */

@@ -38,6 +38,9 @@ const programs = {
   'ovs-vswitchd': 'openvswitch-switch',
   'ovn-northd': 'ovn-central',
   'ovn-controller': 'ovn-host',
+  pdns_server: 'pdns-server pdns-backend-sqlite3',
+  named: 'bind9',
+  nsupdate: 'bind9-dnsutils',
 }
 /** The engine: Incus where it can be had, else LXD. */
 const INCUS = { incus: 'incus-client', incusd: 'incus-base' }
@@ -55,7 +58,7 @@ function has(program: string): boolean {
 }
 
 const lacking = (needed: Readonly<Record<string, string>>) =>
-  Object.entries(needed).flatMap(([program, name]) => (has(program) ? [] : [name]))
+  Object.entries(needed).flatMap(([program, names]) => (has(program) ? [] : names.split(' ')))
 
 /** The machine's release, such as bookworm. */
 function codename(): string {

@@ -1,0 +1,120 @@
+import { execFile } from 'node:child_process'
+import type { NameServerSettings } from '../config.ts'
+import { boundedFetch, NoAnswer } from '../outgoing.ts'
+
+const TTL_S = 3600
+const PATIENCE_MS = 10_000
+
+/** A name server refuses a record. The message says why, for the operator. */
+export class RecordRefused extends Error {}
+
+/** A name server that is given reverse DNS names. */
+export interface NameServer {
+  /** Its name, without the key. */
+  readonly place: string
+  /**
+   * Sets the only PTR record of a name, or deletes it if the target is null.
+   * @param name a name below in-addr.arpa. or ip6.arpa., with a dot at the end
+   * @throws NoAnswer, RecordRefused
+   */
+  set(name: string, target: string | null): Promise<void>
+}
+
+export function openNameServer(settings: NameServerSettings): NameServer {
+  return settings.kind === 'pdns' ? new PowerDns(settings) : new Rfc2136(settings)
+}
+
+/** PowerDNS by its HTTP API. The zone of a name is the longest that it has. */
+class PowerDns implements NameServer {
+  readonly place: string
+  readonly #api: string
+  readonly #key: string
+
+  constructor({ url, key }: Extract<NameServerSettings, { kind: 'pdns' }>) {
+    this.place = `pdns ${url.host}`
+    this.#api = `${url.href.replace(/\/+$/, '')}/api/v1/servers/localhost/zones`
+    this.#key = key
+  }
+
+  async set(name: string, target: string | null): Promise<void> {
+    const zone = await this.#zoneOf(name)
+    const records = target === null ? [] : [{ content: `${target}.`, disabled: false }]
+    const changetype = target === null ? 'DELETE' : 'REPLACE'
+    const body = JSON.stringify({ rrsets: [{ name, type: 'PTR', ttl: TTL_S, changetype, records }] })
+    const response = await this.#call(`/${zone}`, { method: 'PATCH', body })
+    if (response.ok) return
+    throw new RecordRefused(`PowerDNS replied ${response.status}: ${await faultIn(response)}`)
+  }
+
+  /** @throws RecordRefused if it has no zone for the name */
+  async #zoneOf(name: string): Promise<string> {
+    const labels = name.split('.')
+    // The last four are two labels of a delegated zone at least, the top ones, and the empty root.
+    for (let at = 1; at <= labels.length - 4; at++) {
+      const zone = labels.slice(at).join('.')
+      const response = await this.#call(`?zone=${zone}&dnssec=false`, {})
+      if (!response.ok)
+        throw new RecordRefused(`PowerDNS replied ${response.status}: ${await faultIn(response)}`)
+      const found: unknown = await response.json().catch(() => null)
+      if (Array.isArray(found) && found.length > 0) return zone
+    }
+    throw new RecordRefused(`PowerDNS has no zone for ${name}`)
+  }
+
+  async #call(path: string, options: { method?: string; body?: string }): Promise<Response> {
+    const response = await boundedFetch(`${this.#api}${path}`, {
+      ...options,
+      headers: { 'x-api-key': this.#key, 'content-type': 'application/json' },
+      redirect: 'error',
+      signal: AbortSignal.timeout(PATIENCE_MS),
+    })
+    // No record would do better.
+    if (response.status === 401 || response.status === 403) throw new NoAnswer('PowerDNS refuses the key')
+    return response
+  }
+}
+
+async function faultIn(response: Response): Promise<string> {
+  const body: unknown = await response.json().catch(() => null)
+  const isTold = typeof body === 'object' && body !== null && 'error' in body
+  return isTold ? String(body.error).slice(0, 200) : 'no reason given'
+}
+
+/** Answers of a name server by which it refuses an update; other failures mean that it was not reached. */
+const REFUSED = /\b(REFUSED|NOTAUTH|NOTZONE|NXDOMAIN|SERVFAIL|FORMERR|NOTIMP|BADSIG|BADKEY|BADTIME)\b/
+
+/** Any name server with dynamic updates, signed by TSIG, by bind's `nsupdate`. It finds the zone of a name itself. */
+class Rfc2136 implements NameServer {
+  readonly place: string
+  readonly #settings: Extract<NameServerSettings, { kind: 'rfc2136' }>
+
+  constructor(settings: Extract<NameServerSettings, { kind: 'rfc2136' }>) {
+    this.place = `rfc2136 ${settings.server}`
+    this.#settings = settings
+  }
+
+  set(name: string, target: string | null): Promise<void> {
+    const { server, key } = this.#settings
+    const [, secret = key] = key.split(' ')
+    const script = [
+      `server ${server}`,
+      `key ${key}`,
+      `update delete ${name} PTR`,
+      ...(target === null ? [] : [`update add ${name} ${TTL_S} PTR ${target}.`]),
+      ...['send', 'quit', ''],
+    ].join('\n')
+    return new Promise((resolve, reject) => {
+      // The script, which has the key, is not on the command line, where others could read it.
+      const options = { timeout: 2 * PATIENCE_MS, env: { PATH: process.env.PATH } }
+      const running = execFile('nsupdate', ['-v', '-t', '10'], options, (error, _, stderr) => {
+        if (!error) return resolve()
+        const said = stderr.replaceAll(secret, '…').trim().split('\n').slice(-2).join(' ').slice(0, 200)
+        if (REFUSED.test(said)) return reject(new RecordRefused(`${server} refuses: ${said}`))
+        const reason = said || 'nsupdate can not be run: is bind9-dnsutils installed?'
+        reject(new NoAnswer(`${server} can't be reached: ${reason}`))
+      })
+      // If it ends before it has read all, its exit code says why.
+      running.stdin?.on('error', () => {}).end(script)
+    })
+  }
+}
