@@ -42,6 +42,8 @@ export interface TelemetrySources {
   backedUpAt: () => Promise<number | null>
   /** True if the catalogue file is invalid, so that an earlier one is in force. */
   isCatalogInvalid: () => boolean
+  /** Each check of the doctor, and whether it found a fault when it was last made. */
+  faults: () => ReadonlyMap<string, boolean>
   /** True if writes fail because a disk is full. */
   isDiskFull: () => boolean
 }
@@ -266,6 +268,11 @@ export class Telemetry {
     this.#ownGauge('berth_catalog_invalid', invalid, [], async (set) => set(is.isCatalogInvalid() ? 1 : 0))
     const full = '1 if a disk had no room for a write within the last two minutes'
     this.#ownGauge('berth_disk_full', full, [], async (set) => set(is.isDiskFull() ? 1 : 0))
+    const doctor =
+      'The checks of berthd doctor but the walls, made every ten minutes: 1 without a fault, 0 with one'
+    this.#ownGauge('berth_doctor', doctor, ['check'], async (set) => {
+      for (const [check, isFaulty] of is.faults()) set(isFaulty ? 0 : 1, { check })
+    })
     const backup =
       'Time since the last backup by berthd backup; +Inf if there has never been one, NaN if unknown'
     this.#ownGauge('berth_backup_age_seconds', backup, [], async (set) => {

@@ -191,10 +191,27 @@ async function walls(config: Config, db: Database): Promise<Finding[]> {
   ]
 }
 
+type Part = readonly [name: string, look: () => Promise<Finding | Finding[]>]
+
 /** Examines an installation, whether or not its service runs. It changes nothing. */
-async function examine(config: Config, db: Database): Promise<Finding[]> {
-  const parts: [string, () => Promise<Finding | Finding[]>][] = [
+function examineAll(config: Config, db: Database): Promise<Finding[]> {
+  return examine([
     ['service', () => service(config)],
+    ...partsBeside(config, db),
+    ['walls', () => walls(config, db)],
+  ])
+}
+
+/**
+ * Examines an installation within its service: all but the service itself, whose lock it must not touch, and the walls,
+ * which are tried by raising them.
+ */
+export function examineBeside(config: Config, db: Database): Promise<Finding[]> {
+  return examine(partsBeside(config, db))
+}
+
+function partsBeside(config: Config, db: Database): Part[] {
+  return [
     ['disk', () => disk(config)],
     ['clock', clock],
     ['catalogue', () => catalogue(config)],
@@ -204,8 +221,10 @@ async function examine(config: Config, db: Database): Promise<Finding[]> {
     ['mail', () => mail(config, db)],
     ['reverse dns', () => reverseDns(config, db)],
     ['name', () => name(config)],
-    ['walls', () => walls(config, db)],
   ]
+}
+
+async function examine(parts: readonly Part[]): Promise<Finding[]> {
   const found: Finding[] = []
   for (const [part, look] of parts)
     try {
@@ -226,7 +245,7 @@ export function doctorCommand(config: ReadConfig): Command {
     .action(async () => {
       const parsed = config()
       requireInstallation(parsed)
-      const found = await withDatabase(parsed, 'doctor', (db) => examine(parsed, db))
+      const found = await withDatabase(parsed, 'doctor', (db) => examineAll(parsed, db))
       if (printsJson()) printTable(['STATE', 'NAME', 'FINDING', 'REMEDY'], found.map(cellsOf))
       else for (const line of found.flatMap(linesOf)) console.log(line)
       const faults = found.filter(({ state }) => state === 'fault').length

@@ -19,6 +19,7 @@ import type { Members } from '../processes/members.ts'
 import type { Telemetry } from '../telemetry.ts'
 import { type BannerFacts, banner, hostsOf, imageLines, listening } from './banner.ts'
 import { catalogPlace, placeCatalog } from './catalog.ts'
+import { CheckUp } from './check-up.ts'
 import { type Compute, chosenModule, heldDrivers, isAlone, openCompute, requireRole } from './compute.ts'
 import { openDemo } from './demo.ts'
 import { lastBackup, lockDataDir, openDatabase, openMailer, openSecrets } from './installation.ts'
@@ -81,7 +82,7 @@ export async function serve(
   const address = await listen(app.http, config)
   // An installation for many users has no demo account.
   const demo = link ? null : await openDemo(db, config, { site: site(), isShown: notices === null })
-  const watched = { db, clock, app, compute, opened, others, disk }
+  const watched = { db, clock, app, compute, opened, others, disk, log }
   const scrapes = telemetry && (await answerScrapes(telemetry, config, watched))
   await startWorkers(app, config, { members: others, pools: compute.drivers.pools })
   const stopped = untilStopped()
@@ -213,6 +214,7 @@ async function answerScrapes(
     opened,
     others,
     disk,
+    log,
   }: {
     db: Database
     clock: Clock
@@ -221,9 +223,11 @@ async function answerScrapes(
     opened: OpenCatalog
     others: Members | null
     disk: FullDisk
+    log: Logger
   },
 ) {
   const { metrics, dataDir } = config
+  const checkUp = new CheckUp({ config, db, clock, log })
   const images = async () =>
     Promise.all(
       opened.catalog.templates.map(async ({ slug, image }) => {
@@ -236,14 +240,21 @@ async function answerScrapes(
   const tellsTotals = () => others?.holds('totals') ?? true
   const backedUpAt = () => lastBackup(config)
   const isCatalogInvalid = () => opened.fault !== null
-  const watched = { tellsTotals, backedUpAt, isCatalogInvalid, isDiskFull: () => disk.isFull }
+  const faults = () => checkUp.faults
+  const watched = { tellsTotals, backedUpAt, isCatalogInvalid, faults, isDiskFull: () => disk.isFull }
   telemetry.watch({ db, clock, ...app, images: found, dataDir, ...watched })
   const { host, port } = metrics ?? { host: '127.0.0.1', port: 0 }
-  return telemetry.listen(host, port).catch((error: unknown) => {
+  const scrapes = await telemetry.listen(host, port).catch((error: unknown) => {
     throw new ConfigError(
       `BERTH_METRICS (--metrics) is "${host}:${port}": can't listen there: ${messageOf(error)}.`,
     )
   })
+  checkUp.start()
+  const close = () => {
+    checkUp.stop()
+    return scrapes.close()
+  }
+  return { ...scrapes, close }
 }
 
 async function listen(

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { SMTPServer } from 'smtp-server'
 import { expect, onTestFinished, test } from 'vitest'
 import { folder, run, serve } from './harness/berthd.ts'
+import { listening } from './harness/child.ts'
 
 const TIMEOUT_MS = 900_000
 
@@ -34,7 +35,11 @@ test(
   'the doctor says what is at fault and what to do, until nothing is',
   async () => {
     const data = folder()
-    const service = await serve(data)
+    const service = await serve(data, { BERTH_METRICS: '127.0.0.1:0' })
+    const { metrics } = await listening(service)
+    const gauges = async () => (await fetch(String(metrics))).text()
+    await expect.poll(gauges).toMatch(/^berth_doctor\{check="catalogue"\} 1$/m)
+    expect(await gauges()).toMatch(/^berth_doctor\{check="backup"\} 0$/m)
     const ill = await doctor(data, { BERTH_SMTP: 'smtp://127.0.0.1:1', BERTH_PUBLIC_NAME: '127.0.0.1' })
     expect(ill.code).toBe(1)
     expect(ill.found).toMatchObject({

@@ -12,7 +12,12 @@ import { make, NOBODY } from '../harness/ordering.ts'
 
 function sourcesOf(t: Awaited<ReturnType<typeof testApp>>, images: TelemetrySources['images']) {
   const backedUpAt = async () => Number.NEGATIVE_INFINITY
-  const is = { isCatalogInvalid: () => false, isDiskFull: () => false }
+  const faults = () =>
+    new Map([
+      ['mail', true],
+      ['disk', false],
+    ])
+  const is = { isCatalogInvalid: () => false, isDiskFull: () => false, faults }
   return { db: t.db, clock: t.clock, ...t.app, images, dataDir: tmpdir(), backedUpAt, ...is }
 }
 
@@ -57,6 +62,8 @@ test('Prometheus reads requests, operations, servers, room, queue and the lag of
   expect(value('berth_servers{status="stopped",zone="local-1"}')).toBe(1)
   expect(value('berth_operations_queued')).toBe(0)
   expect(value('berth_ledger_lag_seconds')).toBe(0)
+  expect(value('berth_doctor{check="mail"}')).toBe(0)
+  expect(value('berth_doctor{check="disk"}')).toBe(1)
   expect(value('berth_capacity_largest_cpu{zone="local-1",cpu_type="amd"}')).toBeGreaterThan(0)
   expect(value('berth_capacity_offered{pool="simulator",resource="cores"}')).toBeGreaterThan(0)
   expect(value('berth_capacity_used{pool="simulator",resource="disk_bytes"}')).toBe(10 * 2 ** 30)

@@ -1,0 +1,41 @@
+import type { FastifyBaseLogger as Logger } from 'fastify'
+import type { Clock } from '../clock.ts'
+import type { Config } from '../config.ts'
+import type { Database } from '../database/database.ts'
+import { Loop } from '../loop.ts'
+import { examineBeside } from './doctor.ts'
+
+const EVERY_MS = 600_000
+
+/** Examines the installation as the doctor does, in the background, and remembers what was at fault. */
+export class CheckUp {
+  readonly #loop: Loop
+  #faults: ReadonlyMap<string, boolean> = new Map()
+
+  constructor({ config, db, ...parts }: { config: Config; db: Database; clock: Clock; log: Logger }) {
+    this.#loop = new Loop({
+      ...parts,
+      turn: async () => {
+        const found = await examineBeside(config, db)
+        const faulty = new Set(found.filter(({ state }) => state === 'fault').map(({ name }) => name))
+        this.#faults = new Map(found.map(({ name }) => [name, faulty.has(name)]))
+      },
+      failure: 'the installation could not be examined; trying again in ten minutes',
+      pauseMs: () => EVERY_MS,
+    })
+  }
+
+  /** Each check by name, and whether it found a fault; empty until the first has ended. */
+  get faults(): ReadonlyMap<string, boolean> {
+    return this.#faults
+  }
+
+  start(): void {
+    this.#loop.start()
+  }
+
+  /** Begins no other examination. One that runs is not waited for, since it changes nothing. */
+  stop(): void {
+    void this.#loop.stop()
+  }
+}
