@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify'
 import { heldByStatus } from './accounts/status.ts'
-import { ReverseDns } from './addresses/reverse-dns.ts'
 import { Capacity } from './catalog/capacity.ts'
 import { openPools } from './catalog/usage.ts'
 import { Consoles } from './consoles/consoles.ts'
@@ -38,7 +37,7 @@ export interface App extends Pick<ReturnType<typeof charging>, 'billing' | 'paym
   backups: ReturnType<typeof renting>['backups']
   offsite: Offsite
   sampler: Sampler
-  reverseDns: ReverseDns
+  reverseDns: ReturnType<typeof renting>['reverseDns']
   events: EventWorker
   webhooks: WebhookWorker
   retention: Retention
@@ -64,11 +63,10 @@ export async function buildApp(given: AppOptions): Promise<App> {
   const access = new CredentialAccess(db, clock)
   const consoles = new Consoles({ ...options, access })
   const { parts: rentParts, ...rented } = renting(options, capacity, turns)
-  const { engine, connectivity, reconciler, backups, sampler } = rented
+  const { engine, connectivity, reconciler, backups, sampler, reverseDns } = rented
   const { mails, parts: signInParts } = signingIn(options)
   const { billing, payments, parts: chargeParts } = charging(options, engine, signInParts)
   const { events, webhooks, parts: pushParts } = pushing(options, access)
-  const reverseDns = new ReverseDns({ db, clock, log: options.log, peers, settings: options.rdns ?? null })
   const retention = new Retention({ db, clock, log: options.log, peers, cleaning: cleaning() })
   const parts = {
     ...options,
@@ -87,7 +85,7 @@ export async function buildApp(given: AppOptions): Promise<App> {
   const departure = new Departure(http)
   return {
     ...{ http, ...rented, offsite, billing, payments },
-    ...{ reverseDns, events, webhooks, retention, consoles, mails, security, capacity },
+    ...{ events, webhooks, retention, consoles, mails, security, capacity },
     close: async (lingerMs = 0) => {
       departure.begin()
       // The engine is stopped first. Long polls and consoles end with it, so that the listener need not wait for them.

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import type { Clock } from '../clock.ts'
 import type { NameServerSettings } from '../config.ts'
 import { boundedFetch, NoAnswer } from '../outgoing.ts'
 
@@ -20,8 +21,8 @@ export interface NameServer {
   set(name: string, target: string | null): Promise<void>
 }
 
-export function openNameServer(settings: NameServerSettings): NameServer {
-  return settings.kind === 'pdns' ? new PowerDns(settings) : new Rfc2136(settings)
+export function openNameServer(settings: NameServerSettings, clock: Clock): NameServer {
+  return settings.kind === 'pdns' ? new PowerDns(settings, clock) : new Rfc2136(settings)
 }
 
 /** PowerDNS by its HTTP API. The zone of a name is the longest that it has. */
@@ -29,8 +30,10 @@ class PowerDns implements NameServer {
   readonly place: string
   readonly #api: string
   readonly #key: string
+  readonly #clock: Clock
 
-  constructor({ url, key }: Extract<NameServerSettings, { kind: 'pdns' }>) {
+  constructor({ url, key }: Extract<NameServerSettings, { kind: 'pdns' }>, clock: Clock) {
+    this.#clock = clock
     this.place = `pdns ${url.host}`
     this.#api = `${url.href.replace(/\/+$/, '')}/api/v1/servers/localhost/zones`
     this.#key = key
@@ -62,12 +65,14 @@ class PowerDns implements NameServer {
   }
 
   async #call(path: string, options: { method?: string; body?: string }): Promise<Response> {
+    const [late, isDone] = [new AbortController(), new AbortController()]
+    void this.#clock.sleep(PATIENCE_MS, isDone.signal).then(() => late.abort())
     const response = await boundedFetch(`${this.#api}${path}`, {
       ...options,
       headers: { 'x-api-key': this.#key, 'content-type': 'application/json' },
       redirect: 'error',
-      signal: AbortSignal.timeout(PATIENCE_MS),
-    })
+      signal: late.signal,
+    }).finally(() => isDone.abort())
     // No record would do better.
     if (response.status === 401 || response.status === 403) throw new NoAnswer('PowerDNS refuses the key')
     return response

@@ -44,7 +44,7 @@ export class ReverseDns {
   constructor(options: ReverseDnsOptions) {
     const { clock, log, peers, settings } = options
     this.#options = options
-    this.#server = settings && openNameServer(settings)
+    this.#server = settings && openNameServer(settings, clock)
     this.#loop = new Loop({
       ...{ clock, log },
       turn: async () => {

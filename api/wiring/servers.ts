@@ -1,3 +1,4 @@
+import { ReverseDns } from '../addresses/reverse-dns.ts'
 import type { Capacity } from '../catalog/capacity.ts'
 import { hostOf } from '../catalog/file.ts'
 import { recordEnd } from '../events/operations.ts'
@@ -65,6 +66,7 @@ export function renting(options: Wired, capacity: Capacity, turns: Turns) {
   const backups = new BackupSchedule({ ...watching, engine, offsite })
   const measured = { powered: poweredServers, present: pooledServers }
   const sampler = new Sampler({ ...watching, servers: measured, everySeconds: sampleSeconds })
+  const reverseDns = new ReverseDns({ db, clock, log, peers, settings: options.rdns ?? null })
   const parts = {
     downloads,
     ...leading,
@@ -72,5 +74,5 @@ export function renting(options: Wired, capacity: Capacity, turns: Turns) {
     ...{ serverRows, requireCover },
     serverNotFound: serverProblems.server_not_found,
   }
-  return { engine, servers, connectivity, reconciler, backups, sampler, parts }
+  return { engine, servers, connectivity, reconciler, backups, sampler, reverseDns, parts }
 }

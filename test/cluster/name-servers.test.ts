@@ -7,6 +7,7 @@ import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { type NameServer, openNameServer } from '../../api/addresses/name-servers.ts'
 import { reverseName } from '../../api/cidrs.ts'
+import { systemClock } from '../../api/clock.ts'
 import { readConfig } from '../../api/config.ts'
 import { claimPort } from '../harness/ports.ts'
 
@@ -66,7 +67,7 @@ async function bind() {
 function opened(setting: string): NameServer {
   const { rdns } = readConfig({ BERTH_RDNS: setting })
   if (!rdns) throw new Error('the setting names no name server')
-  return openNameServer(rdns)
+  return openNameServer(rdns, systemClock)
 }
 
 const servers = { PowerDNS: powerDns, 'bind by RFC 2136': bind }
