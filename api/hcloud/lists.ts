@@ -1,10 +1,13 @@
 import { isSelected, LABEL_SELECTOR, MOST_SELECTOR } from '../database/labels.ts'
+import { MAX_OFFSET } from '../http/contract/paging.ts'
 import { wrong } from './errors.ts'
 import type { Exchange } from './exchange.ts'
 import type { Shown } from './numbers.ts'
 
 const MOST_PER_PAGE = 50
 const PER_PAGE = 25
+/** The last page whose offset /v1 takes. */
+const LAST_PAGE = MAX_OFFSET / MOST_PER_PAGE
 const SELECTOR = new RegExp(LABEL_SELECTOR)
 const SELECTOR_FORM = `label_selector must have up to ${MOST_SELECTOR} characters, and terms name, !name, name=value, name!=value, name in (a,b) and name notin (a,b), joined by commas.`
 
@@ -32,7 +35,10 @@ export function pageOf({ query }: Exchange): Page {
     if (!/^[1-9]\d{0,8}$/.test(value)) throw wrong(name, `${name} must be a positive number.`)
     return Number(value)
   }
-  return { page: number('page', 1), perPage: Math.min(number('per_page', PER_PAGE), MOST_PER_PAGE) }
+  return {
+    page: Math.min(number('page', 1), LAST_PAGE),
+    perPage: Math.min(number('per_page', PER_PAGE), MOST_PER_PAGE),
+  }
 }
 
 export function metaOf({ page, perPage }: Page, total: number) {

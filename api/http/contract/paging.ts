@@ -3,6 +3,7 @@ import type { Page } from '../../database/page.ts'
 
 export const DEFAULT_LIMIT = 100
 export const MAX_LIMIT = 200
+export const MAX_OFFSET = 1_000_000_000
 /** Proxies take 4 KB of headers and refuse longer replies. */
 const MAX_LINK = 2_500
 
@@ -19,7 +20,7 @@ export const pagingQuery = {
   offset: Type.Optional(
     Type.Integer({
       minimum: 0,
-      maximum: 1_000_000_000,
+      maximum: MAX_OFFSET,
       default: 0,
       description:
         'Number of items to skip, for pages other than the first; the `Link` header has the address of each page',

@@ -20,6 +20,7 @@ interface Asset {
 
 const FILES = '/assets/'
 const NONCE = '__NONCE__'
+const OF_SERVICE = new RegExp(`^(${PREFIX}|/healthz|/readyz|${FILES.slice(0, -1)})([/?]|$)`)
 const types: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
@@ -56,10 +57,10 @@ export function readPages(folder: string): Pages | null {
  */
 export function isForPage({ method, url = '', headers }: IncomingMessage): boolean {
   const isRead = method === 'GET' || method === 'HEAD'
-  const isOfService = new RegExp(`^(${PREFIX}|/healthz|/readyz|${FILES.slice(0, -1)})([/?]|$)`).test(url)
+  if (!isRead || !headers.accept?.includes('text/html')) return false
   // A path with a file extension is a file or does not exist.
   const isFile = /\.\w+$/.test(url.split('?')[0] ?? '')
-  return isRead && !isOfService && !isFile && (headers.accept ?? '').includes('text/html')
+  return !isFile && !OF_SERVICE.test(url)
 }
 
 /**
