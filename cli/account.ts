@@ -53,9 +53,10 @@ export function balanceCommand(): Command {
   return new Command('balance').description('show the balance and how long it lasts').action(
     action(async ({ berth, show }) => {
       const known = await berth.account.balance()
-      const { top_up_to_resume_rub: missing, top_up_url: url } = known
+      const { credit_limit_rub: limit, top_up_to_resume_rub: missing, top_up_url: url } = known
       await show(known, {
         Balance: ({ balance, currency }) => `${balance} ${currency}`,
+        ...(Number(limit) > 0 ? { 'Credit limit': () => rub(limit) } : {}),
         'Cost per month': ({ cost_month_rub }) => rub(cost_month_rub),
         Lasts: ({ hours_left }) => ifKnown(hours_left, (hours) => untilIn(hours, new Date())),
         ...(missing === null ? {} : { 'Top up to resume': () => rub(missing) }),

@@ -249,7 +249,7 @@ export interface Address {
   zone_slug: string
   /** The server that has the address; null if none has */
   server_id: string | null
-  /** Reverse DNS name, in effect seconds or minutes later, as the operator publishes it; null for none */
+  /** Reverse DNS name, in effect once the operator has published it; null for none */
   reverse_dns: string | null
   /** Names and values of your choice */
   labels: Record<string, string>
@@ -503,13 +503,15 @@ export interface BackupList {
 export interface Balance {
   /** Sum of all transactions; negative if the account owes money, in rubles with two decimals */
   balance: string
+  /** Amount that the account may owe; 0.00 if it pays in advance, in rubles with two decimals */
+  credit_limit_rub: string
   /** Currency of all amounts (ISO 4217) */
   currency: 'RUB'
   /** Cost per hour of everything that is billed now, in rubles with four decimals */
   cost_hour_rub: string
   /** Cost per month of 730 hours of everything that is billed now, in rubles with two decimals */
   cost_month_rub: string
-  /** Full hours that the balance will last; null if nothing is billed */
+  /** Full hours that the balance and the credit limit will last; null if nothing is billed */
   hours_left: number | null
   /** Amount to pay before suspended servers resume, in rubles; null if none is suspended because of the balance */
   top_up_to_resume_rub: string | null
@@ -599,6 +601,13 @@ export interface Credit {
   reason: string
   /** Reference of the payment, without spaces, unique in the installation; a repeated one is booked only once */
   reference: string
+}
+
+export interface CreditLimitChange {
+  /** Amount in rubles that the account may owe, with at most two decimals; 0 if it pays in advance */
+  credit_limit_rub: string
+  /** Reason, at most 200 characters; the customer sees it */
+  reason: string
 }
 
 export interface Debit {
@@ -1071,7 +1080,7 @@ export interface InsufficientBalanceProblem {
   code: 'insufficient_balance'
   /** Balance that is required: 24 hours of everything that the account pays for, including this, in rubles with two decimals */
   required: string
-  /** Balance of the account, in rubles with two decimals */
+  /** Balance of the account and its credit limit, in rubles with two decimals */
   available: string
 }
 
@@ -1550,6 +1559,8 @@ export interface OperatedAccount {
   status_since: string | null
   /** Sum of all transactions; negative if the account owes money, in rubles with two decimals */
   balance: string
+  /** Amount that the account may owe; 0.00 if it pays in advance, in rubles with two decimals */
+  credit_limit: string
   /** Sum of the payments of the account, less chargebacks, in rubles with two decimals */
   paid: string
   /** Percent that the operator adds to the catalogue's prices for the account; below zero: a discount. Backups follow the price of their server */
@@ -2240,7 +2251,7 @@ export interface Problem {
   operation_id?: string | null | undefined
   /** Balance that is required: 24 hours of everything that the account pays for, including this, in rubles with two decimals */
   required?: string | undefined
-  /** Balance of the account, in rubles with two decimals */
+  /** Balance of the account and its credit limit, in rubles with two decimals */
   available?: string | undefined
   /** The largest server that fits now */
   max_server?: {
@@ -5522,6 +5533,15 @@ export interface Routes {
       account_id: string
     }
     body: PriceChange
+    reply: OperatedAccount
+  }
+  /** Let an account pay afterwards */
+  'POST /operator/accounts/{account_id}/credit_limit': {
+    path: {
+      /** Id of the account, a UUID */
+      account_id: string
+    }
+    body: CreditLimitChange
     reply: OperatedAccount
   }
   /** Suspend an account */

@@ -4,6 +4,7 @@ import type {
   AnnouncementCreate,
   AnnouncementUpdate,
   Credit,
+  CreditLimitChange,
   Debit,
   LimitChange,
   OperatedAccountUpdate,
@@ -124,6 +125,9 @@ export const operator = (call: Call) => ({
   /** Replaces the prices of the account that differ from the catalogue; what it has costs them at once. */
   setPrices: (account_id: string, body: PriceChange, options?: CallOptions) =>
     call('POST /operator/accounts/{account_id}/prices', { path: { account_id }, body }, options),
+  /** Lets the account owe an amount before its servers are suspended. */
+  setCreditLimit: (account_id: string, body: CreditLimitChange, options?: CallOptions) =>
+    call('POST /operator/accounts/{account_id}/credit_limit', { path: { account_id }, body }, options),
   /** Makes a link that signs the owner in. */
   createLogin: (account_id: string, options?: CallOptions) =>
     call('POST /operator/accounts/{account_id}/login', { path: { account_id } }, options),

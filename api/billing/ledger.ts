@@ -9,7 +9,7 @@ import { ApiError } from '../http/contract/problem.ts'
 import { formatMoney, UNITS_PER_KOPECK, wholeTimes } from '../money.ts'
 import { costsNow } from './rates.ts'
 import { billingProblems } from './schema.ts'
-import { EMPTY_LEDGER, isAboveLine, standing } from './standing.ts'
+import { EMPTY_LEDGER, fundsOf, isAboveLine, standing } from './standing.ts'
 import type { LedgerTable, TransactionTable } from './tables.ts'
 
 /** Every item that is or was billed, with its last name; for an address, the address itself. */
@@ -65,7 +65,7 @@ export function post(
     if (ledger && amount > 0) {
       // The next charge finds out if the balance is still low.
       ledger.low_since = null
-      if (ledger.balance > 0) ledger.depleted_since = null
+      if (fundsOf(ledger) > 0) ledger.depleted_since = null
       if (isAboveLine(ledger)) ledger.top_up_at = 0
     }
     await save(tx, [...ledgers.values()], [written])
@@ -272,12 +272,19 @@ export async function chargedAfter(
 
 /** Units. */
 export async function balanceOf(db: Queries, accountId: string): Promise<number> {
-  return (await balanceIn(db, accountId).executeTakeFirst())?.balance ?? 0
+  const own = db.selectFrom('ledgers').where('account_id', '=', accountId)
+  return (await own.select('balance').executeTakeFirst())?.balance ?? 0
+}
+
+/** The amount that an account can spend: its balance and its credit limit, in units. */
+export async function fundsLeft(db: Queries, accountId: string): Promise<number> {
+  return (await fundsIn(db, accountId).executeTakeFirst())?.funds ?? 0
 }
 
 /** A query of the same; no row if nothing was ever booked. */
-export function balanceIn(db: Queries, accountId: string) {
-  return db.selectFrom('ledgers').select('balance').where('account_id', '=', accountId)
+export function fundsIn(db: Queries, accountId: string) {
+  const own = db.selectFrom('ledgers').where('account_id', '=', accountId)
+  return own.select((eb) => eb('balance', '+', eb.ref('credit_limit')).as('funds'))
 }
 
 /** Returns what an account has paid in all, less chargebacks; gifts do not count. In units. */
@@ -295,7 +302,7 @@ const paid = prepared((db, { accountId }: { accountId: string }) => paidIn(db, a
 
 /**
  * A query of the accounts whose grace period is over: their balance was used up before a moment, or they owe as much as
- * they have ever paid. So accounts that never paid have no grace period.
+ * they have ever paid beyond their credit limit. So accounts that never paid have no grace period.
  */
 export function accountsOverdue(db: Queries, moment: number) {
   return db
@@ -303,13 +310,16 @@ export function accountsOverdue(db: Queries, moment: number) {
     .selectAll()
     .where('depleted_since', 'is not', null)
     .where((eb) =>
-      eb.or([eb('depleted_since', '<=', moment), eb(eb('balance', '+', eb.ref('paid')), '<=', 0)]),
+      eb.or([eb('depleted_since', '<=', moment), eb(sql<number>`balance + credit_limit + paid`, '<=', 0)]),
     )
 }
 
-/** A query of the accounts whose balance is above zero. */
+/** A query of the accounts that have something to spend. */
 export function accountsInCredit(db: Queries) {
-  return db.selectFrom('ledgers').select('account_id').where('balance', '>', 0)
+  return db
+    .selectFrom('ledgers')
+    .select('account_id')
+    .where((eb) => eb(eb('balance', '+', eb.ref('credit_limit')), '>', 0))
 }
 
 /** An account's entries, newest first, each with its item's name. */
@@ -352,7 +362,7 @@ export async function requireGrace(
   moment: number,
 ): Promise<void> {
   const overdue = await accountsOverdue(tx, moment).where('account_id', '=', accountId).executeTakeFirst()
-  if (overdue) throw insufficientBalance(overdue.balance, priceHour, 'The balance is used up. ')
+  if (overdue) throw insufficientBalance(fundsOf(overdue), priceHour, 'The balance is used up. ')
 }
 
 const HOURS_TO_COVER = 24
@@ -366,22 +376,22 @@ export function coverOf(priceHour: number): number {
 }
 
 /**
- * Checks that the balance covers a day of everything that the account then pays for.
- * @param balance units
+ * Checks that what the account can spend covers a day of everything that it then pays for.
+ * @param funds units
  * @param priceHour units, of everything
  * @throws ApiError insufficient_balance
  */
-export function requireBalance(balance: number, priceHour: number): void {
-  if (balance < coverOf(priceHour))
-    throw insufficientBalance(balance, priceHour, 'The balance must cover all servers of the account. ')
+export function requireFunds(funds: number, priceHour: number): void {
+  if (funds < coverOf(priceHour))
+    throw insufficientBalance(funds, priceHour, 'The balance must cover all servers of the account. ')
 }
 
-/** @param balance units @param priceHour units */
-export function insufficientBalance(balance: number, priceHour: number, why: string): ApiError {
-  const [needed, available] = [formatMoney(coverOf(priceHour)), formatMoney(balance)]
+/** @param funds units @param priceHour units */
+export function insufficientBalance(funds: number, priceHour: number, why: string): ApiError {
+  const [needed, available] = [formatMoney(coverOf(priceHour)), formatMoney(funds)]
   return new ApiError(
     billingProblems.insufficient_balance,
-    `${why}At least ${needed} rubles are required, for the first ${HOURS_TO_COVER} hours; the balance is ${available}. Top it up first.`,
+    `${why}At least ${needed} rubles are required, for the first ${HOURS_TO_COVER} hours; ${available} is available. Top up the balance first.`,
     { required: needed, available },
   )
 }

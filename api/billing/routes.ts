@@ -8,9 +8,10 @@ import { listOf, paged, pagingQuery } from '../http/contract/paging.ts'
 import { type Route, route } from '../http/contract/route.ts'
 import { formatMoney, wholeTimes } from '../money.ts'
 import { trafficOf } from '../monitoring/traffic.ts'
-import { balanceOf, listTransactions, type NamedItems } from './ledger.ts'
+import { ledgersOf, listTransactions, type NamedItems } from './ledger.ts'
 import { costsNow } from './rates.ts'
 import { Balance, Transaction, Usage, UsageCsv, UsageQuery } from './schema.ts'
+import { EMPTY_LEDGER, fundsOf } from './standing.ts'
 import { usageOf } from './usage.ts'
 import { transactionView, usageCsv, usageView } from './view.ts'
 
@@ -43,15 +44,16 @@ export function billingRoutes(options: BillingRoutesOptions): Route[] {
         'Returns the balance, the current costs, and the number of full hours that the balance lasts. Once it is used up, servers run on for a grace period of 24 hours, unless the operator set another, and are then suspended.',
       reply: { 200: Balance },
       run: async ({ actor }) => {
-        const balance = await balanceOf(db, actor.accountId)
+        const ledger = (await ledgersOf(db, [actor.accountId])).get(actor.accountId) ?? EMPTY_LEDGER
         const { hour, month } = (await costsNow(db, [actor.accountId])).get(actor.accountId) ?? NOTHING
         const missing = await missingToResume(actor.accountId)
         return {
-          balance: formatMoney(balance),
+          balance: formatMoney(ledger.balance),
+          credit_limit_rub: formatMoney(ledger.credit_limit),
           currency: 'RUB' as const,
           cost_hour_rub: formatMoney(hour, 4),
           cost_month_rub: formatMoney(month),
-          hours_left: hour === 0 ? null : wholeTimes(balance, hour),
+          hours_left: hour === 0 ? null : wholeTimes(fundsOf(ledger), hour),
           top_up_to_resume_rub: missing === null ? null : formatMoney(missing),
           top_up_url: topUpUrl(catalog, actor.accountId, billingPage()),
           generated_at: isoTime(clock.now()),

@@ -12,7 +12,7 @@ export const billingProblems = defineProblems({
         'Balance that is required: 24 hours of everything that the account pays for, including this',
         '9.87',
       ),
-      available: money('Balance of the account', '0.00'),
+      available: money('Balance of the account and its credit limit', '0.00'),
     },
   },
 })
@@ -35,6 +35,7 @@ const ItemServerId = nullable(ServerId, {
 export const Balance = Type.Object(
   {
     balance: money('Sum of all transactions; negative if the account owes money'),
+    credit_limit_rub: money('Amount that the account may owe; 0.00 if it pays in advance', '0.00'),
     currency: Currency,
     cost_hour_rub: Type.String({
       ...HourPrice,
@@ -42,7 +43,7 @@ export const Balance = Type.Object(
     }),
     cost_month_rub: money('Cost per month of 730 hours of everything that is billed now'),
     hours_left: nullable(Type.Integer({ examples: [729] }), {
-      description: 'Full hours that the balance will last; null if nothing is billed',
+      description: 'Full hours that the balance and the credit limit will last; null if nothing is billed',
     }),
     top_up_to_resume_rub: nullable(money('Amount to pay before suspended servers resume'), {
       description:

@@ -8,9 +8,14 @@ const LOW_HOURS = 72
 
 /** The ledger of an account without entries. */
 export const EMPTY_LEDGER = {
-  ...{ sequence: null, balance: 0, paid: 0, low_since: null, depleted_since: null },
+  ...{ sequence: null, balance: 0, credit_limit: 0, paid: 0, low_since: null, depleted_since: null },
   ...{ documented_until: 0, document_due_at: 0, top_up_below: null, top_up_at: null },
 } as const satisfies Omit<LedgerTable, 'account_id'>
+
+/** What an account can spend: its balance, and what it may owe. */
+export function fundsOf({ balance, credit_limit }: Pick<LedgerTable, 'balance' | 'credit_limit'>): number {
+  return balance + credit_limit
+}
 
 /**
  * Determines whether a ledger's balance is low or used up after charges. The account gets one event for each, until a
@@ -23,8 +28,9 @@ export function standing(
   now: number,
 ): Pick<LedgerTable, 'low_since' | 'depleted_since'> & { event: Event | null } {
   const { balance, low_since, depleted_since } = ledger
-  const isLow = costHour > 0 && balance < costHour * LOW_HOURS
-  const isDepleted = costHour > 0 && balance <= 0
+  const funds = fundsOf(ledger)
+  const isLow = costHour > 0 && funds < costHour * LOW_HOURS
+  const isDepleted = costHour > 0 && funds <= 0
   const event = (type: Event['type'], hoursLeft: number): Event => ({
     accountId: ledger.account_id,
     type,
@@ -33,7 +39,7 @@ export function standing(
   })
   const news = () => {
     if (isDepleted) return depleted_since === null ? event('balance.depleted', 0) : null
-    return isLow && low_since === null ? event('balance.low', wholeTimes(balance, costHour)) : null
+    return isLow && low_since === null ? event('balance.low', wholeTimes(funds, costHour)) : null
   }
   return {
     low_since: isLow ? (low_since ?? now) : null,
@@ -42,17 +48,22 @@ export function standing(
   }
 }
 
-function depletedSince({ balance, depleted_since }: LedgerTable, isDepleted: boolean, now: number) {
+function depletedSince(ledger: LedgerTable, isDepleted: boolean, now: number) {
+  const { depleted_since } = ledger
   // A time that was noted while the clock was ahead counts from now.
   if (isDepleted) return Math.min(depleted_since ?? now, now)
-  return balance > 0 ? null : depleted_since
+  return fundsOf(ledger) > 0 ? null : depleted_since
 }
 
-/** A query of the accounts whose balance is low, for the features that warn of it. */
+/** A query of the accounts whose balance is low, with what they can spend, for the features that warn of it. */
 export function lowBalances(db: Queries) {
   return db
     .selectFrom('ledgers')
-    .select(['account_id', 'balance', 'low_since as since'])
+    .select((eb) => [
+      'account_id',
+      eb('balance', '+', eb.ref('credit_limit')).as('funds'),
+      'low_since as since',
+    ])
     .where('low_since', 'is not', null)
     .$narrowType<{ since: number }>()
 }

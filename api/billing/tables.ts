@@ -54,6 +54,8 @@ export interface LedgerTable {
   /** The last entry; null if there is none. */
   sequence: number | null
   balance: number
+  /** The amount that the account may owe before its balance counts as used up; 0: it pays in advance. */
+  credit_limit: number
   /** The sum of its payments, less chargebacks. */
   paid: number
   /** The times since which the balance has been low (lasts less than the warning time), and used up. */

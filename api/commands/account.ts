@@ -10,9 +10,11 @@ import { CommandError, ConfigError } from '../config.ts'
 import { listAudit } from '../events/audit.ts'
 import { quotas } from '../features.ts'
 import { formatMoney, parseMoney } from '../money.ts'
-import { book, moveStatus } from '../operator/accounts.ts'
+import { book, changeCreditLimit, moveStatus } from '../operator/accounts.ts'
+import { CreditLimitChange } from '../operator/schema.ts'
 import { canonicalEmail } from '../people/person/people.ts'
 import { pricesCommand } from './account-prices.ts'
+import { requireValid } from './checked.ts'
 import { closeCommand } from './close.ts'
 import { paged, printMore, wholeNumber } from './listing.ts'
 import { accountByEmail, accountByNameOrId, type ReadConfig, shortTime, withDatabase } from './operator.ts'
@@ -44,6 +46,7 @@ export function accountCommands(config: ReadConfig): Command {
   addSmtpCommand(account, config)
   addQuotaCommand(account, config)
   account.addCommand(pricesCommand(config))
+  addCreditLimitCommand(account, config)
   return account
 }
 
@@ -120,6 +123,26 @@ function addCreditCommand(account: Command, config: ReadConfig): void {
         })
       },
     )
+}
+
+function addCreditLimitCommand(account: Command, config: ReadConfig): void {
+  account
+    .command('credit-limit')
+    .description('let an account owe an amount before its servers are suspended; 0: it pays in advance')
+    .argument('<account>', 'e-mail address or id')
+    .argument('<rubles>', 'such as 5000 or 0')
+    .requiredOption('--reason <text>', 'reason, which the customer sees in the events of the account')
+    .action(async (given: string, rubles: string, { reason }: { reason: string }) => {
+      const body = requireValid(CreditLimitChange, { credit_limit_rub: rubles, reason })
+      await withDatabase(config(), 'account credit-limit', async (db) => {
+        const { account_id } = await accountByNameOrId(db, given)
+        const { credit_limit, balance } = await changeCreditLimit({ db, clock, quotas }, account_id, body)
+        printFields([
+          ['credit limit', `${credit_limit} RUB`],
+          ['balance', `${balance} RUB`],
+        ])
+      })
+    })
 }
 
 /** @throws ConfigError */

@@ -79,6 +79,7 @@ import * as poolShares from './migrations/0068-pool-shares.ts'
 import * as takesPools from './migrations/0069-takes-pools.ts'
 import * as credits from './migrations/0070-credits.ts'
 import * as reverseRecords from './migrations/0071-reverse-records.ts'
+import * as creditLimit from './migrations/0072-credit-limit.ts'
 import { PostgresConnection, Unchanged, Unreachable } from './postgres-connection.ts'
 import type { Schema } from './schema.ts'
 
@@ -162,6 +163,7 @@ export const migrations: Record<string, Migration> = {
   '0069-takes-pools': takesPools,
   '0070-credits': credits,
   '0071-reverse-records': reverseRecords,
+  '0072-credit-limit': creditLimit,
 }
 
 /**

@@ -15,6 +15,7 @@ import { CLOSED_DAYS } from '../servers/suspension.ts'
 import {
   asOperator,
   bookFor,
+  changeCreditLimit,
   closeAccount,
   listAccounts,
   openAccount,
@@ -31,6 +32,7 @@ import {
   AccountQuery,
   AccountUpdate,
   Credit,
+  CreditLimitChange,
   Debit,
   LoginLink,
   limitChange,
@@ -60,6 +62,7 @@ export function operatorAccountRoutes(options: OperatorAccountOptions): Route[] 
     loginRoute(options),
     tokenRoute(options),
     pricesRoute(options),
+    creditLimitRoute(options),
     ...statusRoutes(options),
     ...moneyRoutes(options),
   ]
@@ -188,6 +191,22 @@ function pricesRoute(options: OperatorAccountOptions): Route {
     body: PriceChange,
     reply: { 200: OperatedAccount },
     run: ({ params: { account_id }, body }) => setPrices(options, account_id, body),
+  })
+}
+
+function creditLimitRoute(options: OperatorAccountOptions): Route {
+  return route({
+    id: 'setCreditLimit',
+    method: 'POST',
+    path: '/operator/accounts/:account_id/credit_limit',
+    scope: 'operator:money',
+    tag,
+    summary: 'Let an account pay afterwards',
+    description: `Orders, warnings and suspension count the limit as if it were on the balance, which may fall below zero by it. Debts stay when it is lowered: the next charge then begins the grace period. ${AUDITED}`,
+    ...changing(options),
+    body: CreditLimitChange,
+    reply: { 200: OperatedAccount },
+    run: ({ params: { account_id }, body }) => changeCreditLimit(options, account_id, body),
   })
 }
 

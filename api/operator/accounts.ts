@@ -8,10 +8,12 @@ import {
   findAccountByExternalId,
   searchAccounts,
 } from '../accounts/accounts.ts'
+import { tell } from '../accounts/events.ts'
 import { changeTerms } from '../accounts/prices.ts'
 import { refuseClosed } from '../accounts/status.ts'
 import type { AccountTable } from '../accounts/tables.ts'
 import { ownPrices } from '../accounts/view.ts'
+import { setCreditLimit } from '../billing/credit-limit.ts'
 import { ledgersOf, post, ReferenceTaken } from '../billing/ledger.ts'
 import { type Catalog, notOnOffer } from '../catalog/file.ts'
 import type { Clock } from '../clock.ts'
@@ -32,6 +34,7 @@ import {
   type AccountCreate,
   type AccountUpdate,
   type Credit,
+  type CreditLimitChange,
   type OperatedAccount,
   operatorProblems,
   type PriceChange,
@@ -69,6 +72,7 @@ async function viewsOf(db: Database, rows: readonly AccountTable[]): Promise<Ope
       status_reason: row.status_reason,
       status_since: isoTimeOrNull(row.status_since),
       balance: formatMoney(ledger?.balance ?? 0),
+      credit_limit: formatMoney(ledger?.credit_limit ?? 0),
       paid: formatMoney(ledger?.paid ?? 0),
       ...ownPrices(row),
       is_depleted: (ledger?.depleted_since ?? null) !== null,
@@ -165,6 +169,22 @@ export async function setPrices(
     const at = await changeTerms(place, accountId, { percent, presets, reason })
     await repriceAccount(db, catalog, accountId, { at, now: clock.now() })
   })
+  return showAccount(place, accountId)
+}
+
+/** Lets an account owe an amount before its servers are suspended. */
+export async function changeCreditLimit(
+  place: Place,
+  accountId: string,
+  { credit_limit_rub, reason }: CreditLimitChange,
+): Promise<OperatedAccount> {
+  const { db, clock, quotas } = place
+  await asOperator(() =>
+    db.transaction().execute(async (tx) => {
+      await setCreditLimit(tx, accountId, parseMoney(credit_limit_rub))
+      await tell(tx, await findAccount(tx, accountId), { quotas, reason, at: clock.now() })
+    }),
+  )
   return showAccount(place, accountId)
 }
 

@@ -46,6 +46,7 @@ export const OperatedAccount = Type.Object(
       examples: [null],
     }),
     balance: money('Sum of all transactions; negative if the account owes money'),
+    credit_limit: money('Amount that the account may owe; 0.00 if it pays in advance', '0.00'),
     paid: money('Sum of the payments of the account, less chargebacks'),
     ...ownPrices,
     is_depleted: Type.Boolean({
@@ -171,6 +172,21 @@ export const PriceChange = Type.Object(
   },
 )
 export type PriceChange = Static<typeof PriceChange>
+
+export const CreditLimitChange = Type.Object(
+  {
+    credit_limit_rub: Type.String({
+      pattern: String.raw`^\d{1,9}(\.\d{1,2})?$`,
+      description:
+        'Amount in rubles that the account may owe, with at most two decimals; 0 if it pays in advance',
+      examples: ['5000.00'],
+      errorMessage: 'must be an amount such as "5000.00", or "0".',
+    }),
+    reason: Reason,
+  },
+  { title: 'CreditLimitChange', description: 'The amount that an account may owe, and why' },
+)
+export type CreditLimitChange = Static<typeof CreditLimitChange>
 
 export const LoginLink = Type.Object(
   {

@@ -1,4 +1,4 @@
-import { balanceIn, coverOf, requireBalance } from '../billing/ledger.ts'
+import { coverOf, fundsIn, requireFunds } from '../billing/ledger.ts'
 import { hourlyCost } from '../billing/rates.ts'
 import type { Queries } from '../database/database.ts'
 import { prepared } from '../database/prepared.ts'
@@ -7,10 +7,10 @@ import { dataIf, SERVER_SUBJECT } from './operations.ts'
 import { SUSPENDED } from './states.ts'
 import { isSuspended, orderedSums, resizingServers } from './store.ts'
 
-/** The hourly cost of all that an account has ordered, and its balance, in units. */
+/** The hourly cost of all that an account has ordered, and what it can spend, in units. */
 interface Ordered {
   cost: number
-  balance: number
+  funds: number
 }
 
 export interface Sums extends Ordered {
@@ -32,8 +32,8 @@ async function ordered(tx: Queries, accountId: string, known?: Sums): Promise<Or
   if (!sums.isResizing) return sums
   // Before the sums: a resize that ends between the two is counted twice rather than not at all.
   const growth = await growthOrdered(tx, accountId)
-  const { cost, balance } = await sumsOf(tx, accountId)
-  return { cost: cost + growth, balance }
+  const { cost, funds } = await sumsOf(tx, accountId)
+  return { cost: cost + growth, funds }
 }
 
 async function sumsOf(tx: Queries, accountId: string): Promise<Sums> {
@@ -48,20 +48,20 @@ const sums = prepared((db, { accountId }: { accountId: string }) => sumsIn(db, a
 export function sumsIn(db: Queries, accountId: string) {
   return orderedSums(db, accountId).select([
     hourlyCost(db, accountId).as('billed'),
-    balanceIn(db, accountId).as('balance'),
+    fundsIn(db, accountId).as('funds'),
   ])
 }
 
 type SumsRow = Awaited<ReturnType<ReturnType<typeof sumsIn>['executeTakeFirstOrThrow']>>
 
-export function readSums({ billed, unbilled, resizing, balance }: SumsRow): Sums {
+export function readSums({ billed, unbilled, resizing, funds }: SumsRow): Sums {
   // PostgreSQL sums bigints to numeric, which its driver hands over as text; no rows are null.
   const cost = Number(billed ?? 0) + Number(unbilled ?? 0)
-  return { cost, balance: balance ?? 0, isResizing: resizing > 0 }
+  return { cost, funds: funds ?? 0, isResizing: resizing > 0 }
 }
 
 /**
- * Checks that the balance covers everything that the account has ordered, and the addition. The account's row must be
+ * Checks that what the account can spend covers everything that it has ordered, and the addition. The account's row must be
  * locked.
  * @param added units an hour
  * @param known its sums, if they were read since it was locked
@@ -73,19 +73,19 @@ export async function requireCover(
   added: number,
   known?: Sums,
 ): Promise<void> {
-  const { cost, balance } = await ordered(tx, accountId, known)
-  requireBalance(balance, cost + added)
+  const { cost, funds } = await ordered(tx, accountId, known)
+  requireFunds(funds, cost + added)
 }
 
 /**
- * The amount that is missing until suspended servers resume: the balance must cover as much as for an order. Otherwise a
+ * The amount that is missing until suspended servers resume: the account must have as much as for an order. Otherwise a
  * small top-up would keep machines starting and stopping.
  * @returns units; 0 if they are about to resume, null if there are none
  */
 export async function missingToResume(db: Queries, accountId: string): Promise<number | null> {
   if (!(await isSuspended(db, accountId, SUSPENDED))) return null
-  const { cost, balance } = await ordered(db, accountId)
-  return Math.max(0, coverOf(cost) - balance)
+  const { cost, funds } = await ordered(db, accountId)
+  return Math.max(0, coverOf(cost) - funds)
 }
 
 async function growthOrdered(tx: Queries, accountId: string): Promise<number> {

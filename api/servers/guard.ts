@@ -1,4 +1,4 @@
-import { balanceOf, insufficientBalance } from '../billing/ledger.ts'
+import { fundsLeft, insufficientBalance } from '../billing/ledger.ts'
 import type { Queries } from '../database/database.ts'
 import { ApiError } from '../http/contract/problem.ts'
 import { findActive, inProgress } from '../operations/operations.ts'
@@ -19,7 +19,7 @@ export async function guard(tx: Queries, server: ServerTable, action: Action, fo
     throw conflict(server, action, `The operator has suspended this server: ${server.suspension_reason}`)
   if (verdict === 'insufficient_balance')
     throw insufficientBalance(
-      await balanceOf(tx, server.account_id),
+      await fundsLeft(tx, server.account_id),
       await costOrdered(tx, server.account_id),
       server.status_reason === SUSPENDED
         ? 'The server is suspended because the balance was used up; it resumes automatically once the balance covers all servers of the account. '

@@ -1,5 +1,5 @@
 import { findAccount } from '../accounts/accounts.ts'
-import { balanceOf } from '../billing/ledger.ts'
+import { fundsLeft } from '../billing/ledger.ts'
 import type { Clock } from '../clock.ts'
 import { type Database, inTransaction, type Queries } from '../database/database.ts'
 import { found } from '../http/contract/problem.ts'
@@ -149,7 +149,7 @@ async function reasonToSuspend(
 ): Promise<string | null> {
   if ((await findAccount(tx, account_id)).status !== 'active') return 'account_suspended'
   if (suspension_reason !== null) return HELD
-  return (await balanceOf(tx, account_id)) > 0 ? null : SUSPENDED
+  return (await fundsLeft(tx, account_id)) > 0 ? null : SUSPENDED
 }
 
 /**

@@ -76,11 +76,11 @@ async function lowDue(db: Database, now: number): Promise<Due[]> {
     low.map(({ account_id }) => account_id),
   )
   return low.flatMap((row): Due[] => {
-    const { account_id: accountId, balance, since } = row
+    const { account_id: accountId, funds, since } = row
     const cost = costs.get(accountId)?.hour ?? 0
     if (cost <= 0) return []
-    const left = Math.max(0, balance / cost) * HOUR
-    const facts = { until: balance > 0 ? now + left : null }
+    const left = Math.max(0, funds / cost) * HOUR
+    const facts = { until: funds > 0 ? now + left : null }
     const weaker = { kind: 'balance_low' as const, since }
     if (left < DAY) return [{ accountId, kind: 'balance_urgent', since, covers: weaker, facts }]
     return unmailed.has(row) ? [{ accountId, ...weaker, facts }] : []

@@ -165,6 +165,11 @@ test(
     expect(prices.stdout).toBe('percent: -10\nnano:    99.00 RUB\n')
     expect((await account('prices', '--preset', 'huge=1')).stderr).toContain('No such preset: huge.')
     expect((await account('prices', '--percent', '-101')).stderr).toContain('from -100 to 100')
+    const credit = await run(
+      ['account', 'credit-limit', 'demo@berth.local', '500', '--reason', 'a test'],
+      env,
+    )
+    expect(credit.stdout).toContain('credit limit: 500.00 RUB')
     const smtp = async () => (await service.call('GET', '/account/me')).body.is_smtp_open
     expect(await smtp()).toBe(false)
     expect((await account('smtp', 'open')).stdout).toBe('Outgoing mail of demo@berth.local is open.\n')

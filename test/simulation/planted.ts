@@ -155,7 +155,7 @@ export const planted: readonly Planted[] = [
   plant(
     'a server whose balance is used up runs on',
     'servers/suspension.ts',
-    'return (await balanceOf(tx, account_id)) > 0 ? null : SUSPENDED',
+    'return (await fundsLeft(tx, account_id)) > 0 ? null : SUSPENDED',
     'return null',
   ),
   plant('a deleted server is billed', 'servers/servers.ts', 'await this.#endBilling(tx, server, active)', ''),

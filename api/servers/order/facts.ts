@@ -54,7 +54,7 @@ const facts = prepared((db, { accountId, pool, first, last }: RowOf<Place & Port
   loadedAccount(db, accountId)
     .innerJoin(sumsIn(db, accountId).as('sums'), (join) => join.onTrue())
     .leftJoin(usageOf(db, pool).as('held'), (join) => join.onTrue())
-    .select(['sums.billed', 'sums.unbilled', 'sums.resizing', 'sums.balance'])
+    .select(['sums.billed', 'sums.unbilled', 'sums.resizing', 'sums.funds'])
     .select(PARTS.map((part) => `held.${part} as pool_${part}` as const))
     .select([
       takenIn(db, { first, last }).as('taken'),

@@ -19,11 +19,13 @@ export function useMoneyFigures(balance: Balance | undefined) {
   const [month = ''] = lastMonths(new Date())
   const { data: usage } = useQuery(usageQuery(month))
   const lasts = (hours: number | null) => (hours === null ? t.nothingBilled : t.lasts(t.span(hours)))
+  const credit = ({ credit_limit_rub: limit }: Balance) =>
+    Number(limit) > 0 ? [t.creditLimit(format.money(limit))] : []
   return {
     balance: {
       title: t.balance,
       value: format.money(balance?.balance ?? null),
-      about: balance ? lasts(balance.hours_left) : '',
+      about: balance ? [lasts(balance.hours_left), ...credit(balance)].join(' · ') : '',
     },
     month: {
       title: t.month,

@@ -14,6 +14,7 @@ export const useBillingText = messages({
   en: {
     title: 'Billing',
     balance: 'Balance',
+    creditLimit: (limit: string) => `credit limit ${limit}`,
     span: (hours: number) =>
       hours < 48
         ? count('en', hours, { one: 'hour', other: 'hours' })
@@ -124,6 +125,7 @@ export const useBillingText = messages({
   ru: {
     title: 'Оплата',
     balance: 'Баланс',
+    creditLimit: (limit: string) => `кредитный лимит ${limit}`,
     span: (hours: number) =>
       hours < 48
         ? count('ru', hours, { one: 'час', few: 'часа', many: 'часов', other: 'часа' })

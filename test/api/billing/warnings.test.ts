@@ -126,7 +126,7 @@ test('where an operator has a page for payments, refusals for the balance, the b
   await make(t, SMALL)
   expect((await t.call('GET', '/account/balance')).body.top_up_url).toBe(page)
   const { status, body } = await t.call('POST', '/servers', await order(t.call))
-  expect([status, body.detail.endsWith(`Top it up first. Pay at ${page}.`)]).toEqual([402, true])
+  expect([status, body.detail.endsWith(`Top up the balance first. Pay at ${page}.`)]).toEqual([402, true])
   await hours(t, 2)
   expect(t.mails[0]?.link).toBe(page)
 })

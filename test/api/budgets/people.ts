@@ -194,6 +194,7 @@ async function walkOperators(meter: Meter, t: TestApp): Promise<void> {
   })
   const prices = { price_percent: -10, preset_prices_rub: {}, reason: 'A contract' }
   await call('POST', `${opened}/prices`, prices)
+  await call('POST', `${opened}/credit_limit`, { credit_limit_rub: '5000.00', reason: 'A contract' })
   await call('POST', `${opened}/login`)
   await call('PATCH', opened, { tags: ['reseller'], notes: 'Calls on Mondays' })
   await call('POST', `${opened}/tokens`, { name: 'shop', scopes: ['read'] })
