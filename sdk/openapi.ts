@@ -249,7 +249,7 @@ export interface Address {
   zone_slug: string
   /** The server that has the address; null if none has */
   server_id: string | null
-  /** Reverse DNS name, in effect once the operator has published it; null for none */
+  /** Reverse DNS name, in effect seconds or minutes later, as the operator publishes it; null for none */
   reverse_dns: string | null
   /** Names and values of your choice */
   labels: Record<string, string>
