@@ -12,7 +12,7 @@ export const EMPTY_LEDGER = {
   ...{ documented_until: 0, document_due_at: 0, top_up_below: null, top_up_at: null },
 } as const satisfies Omit<LedgerTable, 'account_id'>
 
-/** What an account can spend: its balance, and what it may owe. */
+/** The amount that an account can spend: its balance and its credit limit, in units. */
 export function fundsOf({ balance, credit_limit }: Pick<LedgerTable, 'balance' | 'credit_limit'>): number {
   return balance + credit_limit
 }
@@ -109,6 +109,25 @@ export async function setTopUpLine(tx: Queries, accountId: string, below: number
     .insertInto('ledgers')
     .values({ account_id: accountId, ...EMPTY_LEDGER, ...line })
     .onConflict((conflict) => conflict.column('account_id').doUpdateSet(line))
+    .execute()
+}
+
+/**
+ * Sets the amount that an account may owe: it pays afterwards. A lower one holds from the next charge on.
+ * @param limit units; 0: the account pays in advance
+ */
+export async function setCreditLimit(tx: Queries, accountId: string, limit: number): Promise<void> {
+  const change = { credit_limit: limit, low_since: null }
+  await tx
+    .insertInto('ledgers')
+    .values({ account_id: accountId, ...EMPTY_LEDGER, ...change })
+    .onConflict((conflict) => conflict.column('account_id').doUpdateSet(change))
+    .execute()
+  await tx
+    .updateTable('ledgers')
+    .set({ depleted_since: null })
+    .where('account_id', '=', accountId)
+    .where((eb) => eb(eb('balance', '+', eb.ref('credit_limit')), '>', 0))
     .execute()
 }
 
