@@ -1,28 +1,46 @@
 // The requests of programs that Debian does not have, in their order, as their sources of August 2026 show
 // them: the Terraform provider (its acceptance tests of the core groups), the CSI driver and the cloud controller manager.
-import { expect, test } from 'vitest'
+import { afterAll, afterEach, expect, test } from 'vitest'
 import { catalogWith } from '../../harness/addresses.ts'
 import type { Reply } from '../../harness/app.ts'
 import { ed25519 } from '../harness/keys.ts'
 import { type HcloudApp, hcloudApp } from './harness.ts'
+import { noteRequest, type Program, replayedRows, writtenRows } from './replayed.ts'
 
 const PLACE = 'local-1'
 
+let tests: readonly { result?: { state: string } }[] = []
+afterEach(({ task }) => {
+  tests = task.file.tasks
+})
+afterAll(() => {
+  // A run of some tests replays some requests.
+  if (tests.every(({ result }) => result?.state === 'pass'))
+    expect(writtenRows(), 'Correct the table of docs/hcloud.md.').toEqual(replayedRows())
+})
+
 /** An app whose `act` waits as hcloud-go 2 does: all begun actions by their ids, in one request. */
-async function program() {
+async function program(name: Program) {
   const t = await hcloudApp({ catalog: catalogWith('public_ipv4: [203.0.113.0/28]') })
+  const ask: HcloudApp['ask'] = async (method, path, body) => {
+    const reply = await t.ask(method, path, body)
+    noteRequest(name, method, path, reply)
+    return reply
+  }
   const act: HcloudApp['act'] = async (...request) => {
-    const body = await t.act(...request)
+    const { status, body } = await ask(...request)
+    expect(status, JSON.stringify(body)).toBeLessThan(300)
+    await t.finish()
     const begun = [body?.action, ...(body?.actions ?? []), ...(body?.next_actions ?? [])].filter(Boolean)
     const ids = begun.map(({ id }: { id: number }) => `id=${id}`).join('&')
     if (ids === '') return body
-    const { actions } = (await t.ask('GET', `/actions?${ids}&page=1&sort=status&sort=id`)).body
+    const { actions } = (await ask('GET', `/actions?${ids}&page=1&sort=status&sort=id`)).body
     expect(actions.map(({ status }: { status: string }) => status)).toEqual(begun.map(() => 'success'))
     return body
   }
-  const one = async (path: string): Promise<Reply['body']> =>
-    Object.values((await t.ask('GET', path)).body)[0]
-  return { ...t, act, one }
+  const one = async (path: string): Promise<Reply['body']> => Object.values((await ask('GET', path)).body)[0]
+  // The set-up of a test is no request of the program.
+  return { ...t, ask, act, one, given: t }
 }
 
 /** hcloud-go's Get: by the name, or by the number if the text is one. */
@@ -34,11 +52,11 @@ const server = {
   ...{ start_after_create: true, public_net: { enable_ipv4: true, enable_ipv6: false } },
 }
 
-type Program = Awaited<ReturnType<typeof program>>
+type Running = Awaited<ReturnType<typeof program>>
 const labels = { key: 'value' }
 
 /** Creates a key, a firewall, a network and a server with all of them, as `terraform apply` does. */
-async function applied(t: Program) {
+async function applied(t: Running) {
   const { ssh_key } = await t.act('POST', '/ssh_keys', { name: 'tf', public_key: ed25519(), labels })
   const { firewall } = await t.act('POST', '/firewalls', {
     ...{ name: 'tf', labels },
@@ -61,7 +79,7 @@ async function applied(t: Program) {
 }
 
 test('Terraform: a plan finds everything as it was applied', async () => {
-  const t = await program()
+  const t = await program('Terraform')
   const { ssh_key, firewall, network, path } = await applied(t)
   const state = await t.one(path)
   expect(state).toMatchObject({
@@ -86,7 +104,7 @@ test('Terraform: a plan finds everything as it was applied', async () => {
 })
 
 test('Terraform: what was applied is changed, and destroyed', async () => {
-  const t = await program()
+  const t = await program('Terraform')
   const { ssh_key, firewall, network, id, path } = await applied(t)
   await t.act('PUT', path, { name: 'web-2' })
   await t.act('PUT', path, { labels: { tf: 'changed' } })
@@ -117,7 +135,7 @@ test('Terraform: what was applied is changed, and destroyed', async () => {
 })
 
 test('Terraform: a server in a network without public addresses, and its attachment by itself', async () => {
-  const t = await program()
+  const t = await program('Terraform')
   const { network } = await t.act('POST', '/networks', { name: 'tf', ip_range: '10.0.1.0/24' })
   const image = (await byName(t, 'images', 'micro')).id
   const hidden = { public_net: { enable_ipv4: false, enable_ipv6: false }, start_after_create: false }
@@ -137,7 +155,7 @@ test('Terraform: a server in a network without public addresses, and its attachm
 })
 
 test('Terraform: addresses, their reverse names, volumes and snapshots', async () => {
-  const t = await program()
+  const t = await program('Terraform')
   const image = (await byName(t, 'images', 'micro')).id
   const made = await t.act('POST', '/servers', { ...server, image })
   const path = `/servers/${made.server.id}`
@@ -192,11 +210,11 @@ test('Terraform: addresses, their reverse names, volumes and snapshots', async (
 })
 
 test('the CSI driver: a claim becomes a volume, moves between two nodes, grows, and goes', async () => {
-  const t = await program()
-  const image = (await byName(t, 'images', 'micro')).id
+  const t = await program('CSI driver')
+  const image = (await byName(t.given, 'images', 'micro')).id
   const nodes = []
   for (const name of ['node-1', 'node-2'])
-    nodes.push((await t.act('POST', '/servers', { ...server, name, image })).server)
+    nodes.push((await t.given.act('POST', '/servers', { ...server, name, image })).server)
   // The driver's own place: the node that it runs on, by its name.
   expect((await byName(t, 'servers', 'node-1')).location.name).toBe(PLACE)
   const claim = {
@@ -228,12 +246,12 @@ test('the CSI driver: a claim becomes a volume, moves between two nodes, grows, 
 })
 
 test('the cloud controller: nodes by name, by number and all at once, with their private addresses; a node that is gone', async () => {
-  const t = await program()
+  const t = await program('Cloud controller')
   expect((await t.ask('GET', '/locations?')).body.locations[0].name).toBe(PLACE)
-  const { network } = await t.act('POST', '/networks', { name: 'cluster', ip_range: '10.0.2.0/24' })
+  const { network } = await t.given.act('POST', '/networks', { name: 'cluster', ip_range: '10.0.2.0/24' })
   expect((await byName(t, 'networks', 'cluster')).id).toBe(network.id)
-  const image = (await byName(t, 'images', 'micro')).id
-  const made = await t.act('POST', '/servers', { ...server, image, networks: [network.id] })
+  const image = (await byName(t.given, 'images', 'micro')).id
+  const made = await t.given.act('POST', '/servers', { ...server, image, networks: [network.id] })
   const node = await byName(t, 'servers', 'web')
   expect(node).toMatchObject({
     ...{ id: made.server.id, status: 'running', location: { name: PLACE }, server_type: { name: 'nano' } },
@@ -241,9 +259,9 @@ test('the cloud controller: nodes by name, by number and all at once, with their
     public_net: { ipv4: { ip: expect.stringMatching(/^203\.0\.113\.\d+$/) } },
   })
   expect((await t.ask('GET', '/servers?page=1&per_page=50')).body.servers).toHaveLength(1)
-  await t.act('POST', `/servers/${node.id}/actions/shutdown`)
+  await t.given.act('POST', `/servers/${node.id}/actions/shutdown`)
   expect((await t.one(`/servers/${node.id}`)).status).toBe('off')
-  await t.act('DELETE', `/servers/${node.id}`)
+  await t.given.act('DELETE', `/servers/${node.id}`)
   expect((await t.ask('GET', `/servers/${node.id}`)).body.error.code).toBe('not_found')
   expect(await byName(t, 'servers', 'web')).toBeUndefined()
   // Routes of pods are its one part that Berth has not: the controller runs without them.
