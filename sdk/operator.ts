@@ -136,6 +136,9 @@ export const operator = (call: Call) => ({
     call('POST /operator/accounts/{account_id}/tokens', { path: { account_id }, body }, options),
   suspendAccount: (account_id: string, body: StatusChange, options?: CallOptions) =>
     call('POST /operator/accounts/{account_id}/suspend', { path: { account_id }, body }, options),
+  /** Cuts its servers off, refuses its tokens and members, and deletes nothing; `resumeAccount` undoes this. */
+  freezeAccount: (account_id: string, body: StatusChange, options?: CallOptions) =>
+    call('POST /operator/accounts/{account_id}/freeze', { path: { account_id }, body }, options),
   resumeAccount: (account_id: string, body: StatusChange, options?: CallOptions) =>
     call('POST /operator/accounts/{account_id}/resume', { path: { account_id }, body }, options),
   /** Its servers are deleted after 7 days; until then `resumeAccount` undoes this. */

@@ -42,6 +42,7 @@ export async function createAccount(
         status: 'active',
         status_reason: null,
         status_since: null,
+        frozen_at: null,
         default_project_id: projectId,
         quotas: '{}',
         servers_used: 0,
@@ -269,7 +270,7 @@ export async function takeQuota(tx: Queries, accountId: string, load: Load): Pro
 const forUpdate = prepared((db, { accountId }: { accountId: string }) =>
   db
     .selectFrom('accounts')
-    .select([...LIMITED, paidIn(db, accountId).as('paid')])
+    .select([...LIMITED, 'frozen_at', paidIn(db, accountId).as('paid')])
     .where('account_id', '=', accountId)
     .forNoKeyUpdate(),
 )
@@ -278,15 +279,15 @@ const forUpdate = prepared((db, { accountId }: { accountId: string }) =>
 export async function lockAccount(
   tx: Queries,
   accountId: string,
-): Promise<Limited & Pick<AccountTable, 'default_project_id'>> {
+): Promise<Limited & Pick<AccountTable, 'default_project_id' | 'frozen_at'>> {
   const account = await forUpdate.first(tx, { accountId })
   if (!account) throw new Error(`no such account: ${accountId}`)
   return account
 }
 
-/** A query of the accounts' rights to send mail from their servers, for the configuration of the network. */
+/** A query of the accounts' rights to send mail, and to connect at all, for the configuration of the network. */
 export function smtpRights(db: Queries) {
-  return db.selectFrom('accounts').select(['account_id', 'is_smtp_open'])
+  return db.selectFrom('accounts').select(['account_id', 'is_smtp_open', 'frozen_at'])
 }
 
 /**
@@ -314,29 +315,34 @@ interface Changing<Db = Database> {
   quotas: readonly Quota[]
 }
 
+/** A change of an account's status, by an operator or as its last owner leaves. */
+export interface StatusChange {
+  /** The statuses that it may be in. */
+  from: readonly AccountTable['status'][]
+  to: AccountTable['status']
+  reason: string
+  /** True to freeze an account that becomes suspended (default: false). */
+  isFreezing?: boolean
+}
+
 /**
- * Changes an account's status; the service stops and resumes its servers at the next check.
- * @param from the statuses that it may be in
- * @returns false if it is in another one
+ * Changes an account's status; the service stops and resumes its servers at the next check. A frozen account can only
+ * become active. @returns false if it is frozen, or in another status
  */
 export function changeStatus(
   { db, clock, quotas }: Changing<Queries>,
   accountId: string,
-  {
-    from,
-    to,
-    reason,
-  }: { from: readonly AccountTable['status'][]; to: AccountTable['status']; reason: string },
+  { from, to, reason, isFreezing = false }: StatusChange,
 ): Promise<boolean> {
   return inTransaction(db, async (tx) => {
     const at = clock.now()
-    const row = await tx
+    const changed = tx
       .updateTable('accounts')
-      .set({ status: to, status_reason: reason, status_since: at })
+      .set({ status: to, status_reason: reason, status_since: at, frozen_at: isFreezing ? at : null })
       .where('account_id', '=', accountId)
       .where('status', 'in', from)
       .returningAll()
-      .executeTakeFirst()
+    const row = await (to === 'active' ? changed : changed.where('frozen_at', 'is', null)).executeTakeFirst()
     if (row) await tell(tx, row, { quotas, reason, at })
     return row !== undefined
   })

@@ -4,7 +4,7 @@ import type { Database } from '../database/database.ts'
 import { type Actor, CredentialRefused, type Whose } from '../http/contract/auth.ts'
 import { ApiError, httpProblems } from '../http/contract/problem.ts'
 import { tokenRevoked } from './revocation.ts'
-import { standingOf } from './status.ts'
+import { frozenRefusal, standingOf } from './status.ts'
 import type { TokenTable } from './tables.ts'
 import { hashToken, isToken } from './token-value.ts'
 import { findToken, noteUse, tokenByHash, validTokens } from './tokens.ts'
@@ -68,7 +68,7 @@ export function requireValid<Row extends Pick<TokenTable, 'revoked_at' | 'expire
 
 /**
  * Returns the caller that a token identifies, if it may be used from that address.
- * @throws ApiError invalid_token, token_expired, token_revoked, address_not_allowed
+ * @throws ApiError invalid_token, token_expired, token_revoked, address_not_allowed, account_frozen
  */
 export function authenticator(
   db: Database,
@@ -76,11 +76,14 @@ export function authenticator(
 ): (token: string, address: string) => Promise<Actor> {
   return async (token, address) => {
     const now = clock.now()
-    const row = requireValid(await tokenByHash.first(db, { hash: hashToken(token) }), {
-      now,
-      address,
-      whose: ({ account_id, token_id }) => ({ accountId: account_id, tokenId: token_id, personId: null }),
+    const whose = ({ account_id, token_id }: Pick<TokenTable, 'account_id' | 'token_id'>): Whose => ({
+      accountId: account_id,
+      tokenId: token_id,
+      personId: null,
     })
+    const found = await tokenByHash.first(db, { hash: hashToken(token) })
+    const row = requireValid(found, { now, address, whose })
+    if (row.frozen_at !== null) throw frozenRefusal(row, whose(row))
     await noteAtTimes(row.last_used_at, now, () => noteUse(db, row.token_id, now))
     return {
       accountId: row.account_id,

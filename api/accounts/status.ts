@@ -1,7 +1,7 @@
 import type { Queries } from '../database/database.ts'
-import type { Standing, Terms } from '../http/contract/auth.ts'
+import { CredentialRefused, type Standing, type Terms, type Whose } from '../http/contract/auth.ts'
 import { isoTime } from '../http/contract/fields.ts'
-import { ApiError } from '../http/contract/problem.ts'
+import { ApiError, httpProblems } from '../http/contract/problem.ts'
 import { audienceOf, type Deed, deedOf, type Route } from '../http/contract/route.ts'
 import { accountProblems } from './schema.ts'
 import type { AccountTable } from './tables.ts'
@@ -61,7 +61,7 @@ export function termsOf({
 
 /** A query of the columns of standingOf, for joins. */
 export function standings(db: Queries) {
-  return db.selectFrom('accounts').select(['account_id', ...STANDING])
+  return db.selectFrom('accounts').select(['account_id', 'frozen_at', ...STANDING])
 }
 
 /** @throws ApiError account_suspended if the account is closed: nobody could use what it would get */
@@ -79,14 +79,28 @@ function findClosed(db: Queries, accountId: string) {
   return closed.where('account_id', '=', accountId).executeTakeFirst()
 }
 
+/** The refusal of each request for a frozen account, even to read or to delete. */
+export function frozenRefusal(
+  { status_reason, status_since }: Pick<AccountTable, 'status_reason' | 'status_since'>,
+  whose: Whose,
+): ApiError {
+  const detail = `The account is frozen${becauseOf(status_reason, status_since)}. Ask the operator.`
+  return new CredentialRefused(httpProblems.account_frozen, detail, whose)
+}
+
+/** Such as " since 2026-11-24T12:00:00.000Z: It sends spam". */
+function becauseOf(reason: string | null, at: number | null): string {
+  const since = at === null ? '' : ` since ${isoTime(at)}`
+  const why = reason === null ? '' : `: ${reason}`
+  return `${since}${why.replace(/[.!?\s]*$/, '')}`
+}
+
 function refusal({ accountStatus, statusReason, statusSince }: Standing): ApiError {
-  const since = statusSince === null ? '' : ` since ${isoTime(statusSince)}`
-  const why = statusReason === null ? '' : `: ${statusReason}`
   const rest =
     accountStatus === 'closed'
       ? 'It can only be read.'
       : 'It can read, stop, delete and pay. Ask the operator to resume it.'
-  const detail = `The account is ${accountStatus}${since}${why.replace(/[.!?\s]*$/, '')}. ${rest}`
+  const detail = `The account is ${accountStatus}${becauseOf(statusReason, statusSince)}. ${rest}`
   return new ApiError(accountProblems.account_suspended, detail)
 }
 
@@ -103,6 +117,11 @@ export function openAccounts(db: Queries) {
 /** A query of the accounts that are closed: their servers are deleted after some days. */
 export function closedAccounts(db: Queries) {
   return db.selectFrom('accounts').select('account_id').where('status', '=', 'closed')
+}
+
+/** A query of the accounts that are frozen: nothing of theirs is deleted. */
+export function frozenAccounts(db: Queries) {
+  return db.selectFrom('accounts').select('account_id').where('frozen_at', 'is not', null)
 }
 
 /** A query of the accounts that were closed before a moment. */

@@ -17,6 +17,8 @@ export interface AccountTable {
   /** Why and since when it has its status; null if it never changed, or changed before this was kept. */
   status_reason: string | null
   status_since: number | null
+  /** Since when it is frozen, with its evidence kept: it is suspended then. Null: it is not. */
+  frozen_at: number | null
   default_project_id: string
   /** Limits that differ from the settings: JSON of a partial Quotas. */
   quotas: string

@@ -143,6 +143,7 @@ export const tokenByHash = prepared((db, { hash }: { hash: string }) =>
       'accounts.status',
       'accounts.status_reason',
       'accounts.status_since',
+      'accounts.frozen_at',
       'accounts.price_percent',
       'accounts.price_presets',
     ])

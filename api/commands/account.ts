@@ -10,7 +10,7 @@ import { CommandError, ConfigError } from '../config.ts'
 import { listAudit } from '../events/audit.ts'
 import { quotas } from '../features.ts'
 import { formatMoney, parseMoney } from '../money.ts'
-import { book, changeCreditLimit, moveStatus } from '../operator/accounts.ts'
+import { book, changeCreditLimit, FREEZE, moveStatus } from '../operator/accounts.ts'
 import { CreditLimitChange } from '../operator/schema.ts'
 import { canonicalEmail } from '../people/person/people.ts'
 import { pricesCommand } from './account-prices.ts'
@@ -193,9 +193,14 @@ function addShowCommand(account: Command, config: ReadConfig): void {
     })
 }
 
-function statusOf({ status, status_reason, status_since }: AccountTable): string {
+function stateOf({ status, frozen_at }: Pick<AccountTable, 'status' | 'frozen_at'>): string {
+  return frozen_at === null ? status : 'frozen'
+}
+
+function statusOf(row: AccountTable): string {
+  const { status_reason, status_since } = row
   const since = status_since === null ? '' : ` since ${shortTime(status_since)}`
-  return `${status}${since}${status_reason === null ? '' : `: ${status_reason}`}`
+  return `${stateOf(row)}${since}${status_reason === null ? '' : `: ${status_reason}`}`
 }
 
 /** Such as "-10%, nano 99.00 RUB". */
@@ -238,9 +243,15 @@ const statusChanges = [
     to: 'suspended',
   },
   {
+    name: 'freeze',
+    summary:
+      'freeze an account as evidence: its servers are powered off, its tokens and members are refused, nothing is deleted',
+    ...FREEZE,
+  },
+  {
     name: 'resume',
     summary:
-      'resume a suspended or closed account: start the servers that this stopped, and keep those that would be deleted',
+      'resume a suspended, frozen or closed account: start the servers that this stopped, and keep those that would be deleted',
     from: ['suspended', 'closed'],
     to: 'active',
   },
@@ -258,12 +269,12 @@ function addStatusCommand(
     .requiredOption('--reason <text>', 'reason, which the customer sees in the events of the account')
     .action(async (given: string, { reason }: { reason: string }) => {
       await withDatabase(config(), `account ${change.name}`, async (db) => {
-        const { account_id: id, email, status } = await accountByNameOrId(db, given)
+        const { account_id: id, email, ...before } = await accountByNameOrId(db, given)
         const isChanged = await db.transaction().execute(async (tx) => {
           return moveStatus({ db: tx, clock, quotas }, id, { ...change, reason })
         })
-        if (!isChanged) throw new CommandError(`Nothing changed: ${email} is ${status}.`)
-        console.log(`${email} is ${change.to}.`)
+        if (!isChanged) throw new CommandError(`Nothing changed: ${email} is ${stateOf(before)}.`)
+        console.log(`${email} is ${change.name === 'freeze' ? 'frozen' : change.to}.`)
       })
     })
 }

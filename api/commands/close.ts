@@ -33,8 +33,10 @@ export function closeCommand(config: ReadConfig): Command {
     .action(async (given: string, options: CloseOptions) => {
       const { reason, deleteServers, force, yes } = options
       await withDatabase(config(), 'account close', async (db) => {
-        const { account_id: id, email, status } = await accountByNameOrId(db, given)
+        const { account_id: id, email, status, frozen_at } = await accountByNameOrId(db, given)
         if (status === 'closed') throw new CommandError(`Nothing changed: ${email} is closed.`)
+        if (frozen_at !== null)
+          throw new CommandError(`Nothing changed: ${email} is frozen. Resume it first.`)
         const servers = await operatedServers(db).where('account_id', '=', id).orderBy('name').execute()
         if (servers.length > 0 && !deleteServers)
           throw new CommandError(

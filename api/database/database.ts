@@ -80,6 +80,7 @@ import * as takesPools from './migrations/0069-takes-pools.ts'
 import * as credits from './migrations/0070-credits.ts'
 import * as reverseRecords from './migrations/0071-reverse-records.ts'
 import * as creditLimit from './migrations/0072-credit-limit.ts'
+import * as frozenAccounts from './migrations/0073-frozen-accounts.ts'
 import { PostgresConnection, Unchanged, Unreachable } from './postgres-connection.ts'
 import type { Schema } from './schema.ts'
 
@@ -164,6 +165,7 @@ export const migrations: Record<string, Migration> = {
   '0070-credits': credits,
   '0071-reverse-records': reverseRecords,
   '0072-credit-limit': creditLimit,
+  '0073-frozen-accounts': frozenAccounts,
 }
 
 /**

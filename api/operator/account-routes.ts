@@ -17,8 +17,10 @@ import {
   bookFor,
   changeCreditLimit,
   closeAccount,
+  freezeAccount,
   listAccounts,
   openAccount,
+  resumeAccount,
   setLimits,
   setPrices,
   setStatus,
@@ -51,6 +53,8 @@ export interface OperatorAccountOptions extends Minting {
   catalog: Catalog
   /** The address of the console. */
   siteUrl: () => string
+  /** Called when the connectivity of servers has changed. */
+  changed: (serverIds: readonly string[]) => void
 }
 
 /** Operators' views of all accounts, and their actions on one. */
@@ -64,6 +68,7 @@ export function operatorAccountRoutes(options: OperatorAccountOptions): Route[] 
     pricesRoute(options),
     creditLimitRoute(options),
     ...statusRoutes(options),
+    freezeRoute(options),
     ...moneyRoutes(options),
   ]
 }
@@ -298,7 +303,7 @@ function statusRoutes(options: OperatorAccountOptions): Route[] {
       path: '/operator/accounts/:account_id/resume',
       scope: 'operator:write',
       tag,
-      summary: 'Resume a suspended or closed account',
+      summary: 'Resume a suspended, frozen or closed account',
       description: `Within 5 seconds the servers that were stopped with it are started, if the balance allows; none of them is deleted. ${AUDITED}`,
       ...changing(options),
       body: StatusChange,
@@ -306,12 +311,7 @@ function statusRoutes(options: OperatorAccountOptions): Route[] {
       errors: [operatorProblems.account_status_conflict],
       run: ({ params: { account_id }, body: { reason }, report, remember }) => {
         report({ event: 'account_resumed', objectId: account_id })
-        return setStatus(
-          options,
-          account_id,
-          { from: ['suspended', 'closed'], to: 'active', reason },
-          remember,
-        )
+        return resumeAccount(options, account_id, reason, remember)
       },
     }),
     route({
@@ -332,6 +332,26 @@ function statusRoutes(options: OperatorAccountOptions): Route[] {
       },
     }),
   ]
+}
+
+function freezeRoute(options: OperatorAccountOptions): Route {
+  return route({
+    id: 'freezeAccount',
+    method: 'POST',
+    path: '/operator/accounts/:account_id/freeze',
+    scope: 'operator:write',
+    tag,
+    summary: 'Freeze an account, with its evidence kept',
+    description: `At once its servers are cut off the network, and its tokens and members are refused (\`account_frozen\`); within 5 seconds its servers are powered off. Nothing of it is deleted, and it cannot be closed, until \`resume\` undoes this, which makes an account active that was suspended or closed before. A repeat changes nothing. ${AUDITED}`,
+    ...changing(options),
+    body: StatusChange,
+    reply: { 200: OperatedAccount },
+    errors: [operatorProblems.account_status_conflict],
+    run: ({ params: { account_id }, body: { reason }, report, remember }) => {
+      report({ event: 'account_frozen', objectId: account_id })
+      return freezeAccount(options, account_id, reason, remember)
+    },
+  })
 }
 
 function moneyRoutes(options: OperatorAccountOptions): Route[] {

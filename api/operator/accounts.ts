@@ -6,6 +6,7 @@ import {
   findAccount,
   findAccountByEmail,
   findAccountByExternalId,
+  type StatusChange,
   searchAccounts,
 } from '../accounts/accounts.ts'
 import { tell } from '../accounts/events.ts'
@@ -47,6 +48,11 @@ interface Place {
   quotas: readonly Quota[]
 }
 
+interface Networked extends Place {
+  /** Called when the connectivity of servers has changed. */
+  changed: (serverIds: readonly string[]) => void
+}
+
 export async function listAccounts(
   { db }: Place,
   filter: Parameters<typeof searchAccounts>[1],
@@ -71,6 +77,7 @@ async function viewsOf(db: Database, rows: readonly AccountTable[]): Promise<Ope
       status: row.status,
       status_reason: row.status_reason,
       status_since: isoTimeOrNull(row.status_since),
+      is_frozen: row.frozen_at !== null,
       balance: formatMoney(ledger?.balance ?? 0),
       credit_limit: formatMoney(ledger?.credit_limit ?? 0),
       paid: formatMoney(ledger?.paid ?? 0),
@@ -199,20 +206,24 @@ export function asOperator<Result>(run: () => Promise<Result>, reason?: string):
   return onBehalfOf({ ...origin, action, address: null }, run)
 }
 
-interface StatusChange {
-  from: readonly AccountTable['status'][]
-  to: AccountTable['status']
-  reason: string
-}
+/** Freezes an account, whatever its status; resuming undoes it. */
+export const FREEZE = {
+  from: ['active', 'suspended', 'closed'],
+  to: 'suspended',
+  isFreezing: true,
+} as const satisfies Omit<StatusChange, 'reason'>
 
-/** Changes an account's status; one that resumes keeps the servers that would be deleted. @returns false if it is in another status */
+/**
+ * Changes an account's status; one that resumes or freezes keeps the servers that would be deleted.
+ * @returns false if it is in another status, or is frozen already
+ */
 export async function moveStatus(
   { db, clock, quotas }: Omit<Place, 'db'> & { db: Queries },
   accountId: string,
   change: StatusChange,
 ): Promise<boolean> {
   if (!(await changeStatus({ db, clock, quotas }, accountId, change))) return false
-  if (change.to === 'active') await reprieveAll(db, accountId, clock.now())
+  if (change.to === 'active' || change.isFreezing) await reprieveAll(db, accountId, clock.now())
   return true
 }
 
@@ -234,8 +245,48 @@ export async function setStatus(
   if (!isChanged)
     throw new ApiError(
       operatorProblems.account_status_conflict,
-      `Nothing changed: the account is ${account.status}, not ${change.from.join(' or ')}.`,
+      account.is_frozen
+        ? 'Nothing changed: the account is frozen. Resume it first.'
+        : `Nothing changed: the account is ${account.status}, not ${change.from.join(' or ')}.`,
     )
+  return account
+}
+
+/** Freezes an account and cuts its servers off the network. A repeat changes nothing, but cuts again. */
+export async function freezeAccount(
+  place: Networked,
+  accountId: string,
+  reason: string,
+  remember: Remember,
+): Promise<OperatedAccount> {
+  const frozen = () =>
+    setStatus(place, accountId, { ...FREEZE, reason }, remember).catch(async (error: unknown) => {
+      const account = await showAccount(place, accountId)
+      if (error instanceof ApiError && account.is_frozen) return account
+      throw error
+    })
+  return connectingAgain(place, accountId, frozen)
+}
+
+/** Resumes an account and gives its servers the network back. @throws ApiError account_status_conflict */
+export async function resumeAccount(
+  place: Networked,
+  accountId: string,
+  reason: string,
+  remember: Remember,
+): Promise<OperatedAccount> {
+  const change = { from: ['suspended', 'closed'], to: 'active', reason } as const
+  return connectingAgain(place, accountId, () => setStatus(place, accountId, change, remember))
+}
+
+async function connectingAgain(
+  place: Networked,
+  accountId: string,
+  run: () => Promise<OperatedAccount>,
+): Promise<OperatedAccount> {
+  const account = await run()
+  const servers = await operatedServers(place.db).where('account_id', '=', accountId).execute()
+  place.changed(servers.map(({ server_id }) => server_id))
   return account
 }
 

@@ -45,6 +45,10 @@ export const OperatedAccount = Type.Object(
       description: 'When the status changed; null if it never did',
       examples: [null],
     }),
+    is_frozen: Type.Boolean({
+      description: 'Whether it is frozen: suspended, cut off, and kept as evidence until it is resumed',
+      examples: [false],
+    }),
     balance: money('Sum of all transactions; negative if the account owes money'),
     credit_limit: money('Amount that the account may owe; 0.00 if it pays in advance', '0.00'),
     paid: money('Sum of the payments of the account, less chargebacks'),

@@ -1,6 +1,6 @@
 import { findAccount } from '../accounts/accounts.ts'
 import { authenticator, isUsableFrom, noteAtTimes, readAuthorization } from '../accounts/authenticator.ts'
-import { standingOf } from '../accounts/status.ts'
+import { frozenRefusal, standingOf } from '../accounts/status.ts'
 import { validTokens } from '../accounts/tokens.ts'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
@@ -70,6 +70,10 @@ function inAccount(session: FoundSession, accountId: string | null): Caller {
     price_presets === null
   )
     return { actor: null, signedIn, operator: null, refusal: notAMember() }
+  if (session.frozen_at !== null) {
+    const refusal = frozenRefusal({ status_reason, status_since }, { accountId, tokenId: null, personId })
+    return { actor: null, signedIn, operator: null, refusal }
+  }
   const standing = standingOf({ status, status_reason, status_since, price_percent, price_presets })
   const person = { ...signedIn, accountId, memberId, role }
   const actor = { accountId, ...standing, tokenId: null, projectId: null, person, scopes: roleScopes[role] }

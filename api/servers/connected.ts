@@ -9,7 +9,7 @@ import { runningServers } from './queries.ts'
 import type { Walk } from './store.ts'
 import type { ServerTable } from './tables.ts'
 
-/** Columns that decide on a server's connectivity, with the rights of its account to send mail, and its ports. */
+/** Columns that decide on a server's connectivity, with what its account may, and its ports. */
 export type Connected = Pick<
   ServerTable,
   | 'server_id'
@@ -24,7 +24,7 @@ export type Connected = Pick<
   | 'ipv6'
   | 'bandwidth_mbit'
 > &
-  Pick<AccountTable, 'is_smtp_open'> & {
+  Pick<AccountTable, 'is_smtp_open' | 'frozen_at'> & {
     ports: Pick<PortTable, 'protocol' | 'host_port' | 'port'>[]
     /** False if no firewall of its account can be its own. */
     mayHaveFirewalls: boolean
@@ -68,6 +68,7 @@ function connected(db: Queries) {
       'ipv6',
       'bandwidth_mbit',
       'is_smtp_open',
+      'frozen_at',
       'ports.protocol',
       'ports.host_port',
       'ports.port',

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { findAccount } from '../accounts/accounts.ts'
 import { findProject } from '../accounts/projects.ts'
-import { closedAccounts, heldAccounts } from '../accounts/status.ts'
+import { closedAccounts, frozenAccounts, heldAccounts } from '../accounts/status.ts'
 import { accountsInCredit, accountsOverdue } from '../billing/ledger.ts'
 import { type Queries, send, Taken } from '../database/database.ts'
 import { inParts } from '../database/in-parts.ts'
@@ -327,6 +327,7 @@ export function listDoomed(db: Queries, moment: number, { onlyClosed }: { onlyCl
   const doomed = alive(db)
     .select('server_id')
     .where('status', '=', 'suspended')
+    .where('account_id', 'not in', frozenAccounts(db))
     .where((eb) => eb.or([eb('delete_at', 'is', null), eb('delete_at', '<=', moment)]))
   const ofClosed = doomed.where('account_id', 'in', closedAccounts(db))
   if (onlyClosed) return ofClosed.execute()

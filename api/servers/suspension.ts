@@ -70,7 +70,9 @@ async function deleteOrKeep({ db, clock, keepSuspendedMs }: SuspensionOptions): 
     await db.transaction().execute(async (tx) => {
       const server = await lockServer(tx, server_id)
       if (server?.status !== 'suspended') return
-      const isClosed = (await findAccount(tx, server.account_id)).status === 'closed'
+      const { status, frozen_at } = await findAccount(tx, server.account_id)
+      if (frozen_at !== null) return
+      const isClosed = status === 'closed'
       const keepMs = isClosed ? CLOSED_MS : keepSuspendedMs
       if (keepMs === null) return
       if (server.delete_at === null)
@@ -91,7 +93,7 @@ async function reprieve(db: Queries, servers: readonly { server_id: string }[], 
     })
 }
 
-/** Takes back the deletion of an account's servers, because it is reopened. */
+/** Takes back the deletion of an account's servers, because it is reopened or frozen. */
 export async function reprieveAll(tx: Queries, accountId: string, now: number): Promise<void> {
   await reprieve(tx, await listReprieved(tx, accountId), now)
 }
@@ -124,7 +126,16 @@ async function suspend(
   const suspend = suspendable[server.status]
   if (!suspend) return
   if (isOff(server.status)) return becomeSuspended(tx, server, { from: suspend, reason, now })
-  await begin(tx, server, 'stop', { suspend }, { now, change: { status_reason: reason } })
+  // A guest that its owner may have prepared gets no time to remove traces.
+  const force =
+    reason === 'account_suspended' && (await findAccount(tx, server.account_id)).frozen_at !== null
+  await begin(
+    tx,
+    server,
+    'stop',
+    { suspend, ...(force ? { force } : {}) },
+    { now, change: { status_reason: reason } },
+  )
 }
 
 /** Suspends a server, whose row is locked: it costs nothing until a top-up or the operator resumes it. */

@@ -1,6 +1,7 @@
 import { findAccount, lockAccount } from '../accounts/accounts.ts'
 import { pricedFor } from '../accounts/prices.ts'
 import { requireRoom } from '../accounts/quotas.ts'
+import { frozenAccounts } from '../accounts/status.ts'
 import { beginRate } from '../billing/rates.ts'
 import type { Catalog } from '../catalog/file.ts'
 import type { Queries } from '../database/database.ts'
@@ -157,6 +158,7 @@ export function expiredBackups(db: Queries, now: number) {
     .where('expires_at', '<=', now)
     .where('deleted_at', 'is', null)
     .where('item_type', '=', 'backup')
+    .where('account_id', 'not in', frozenAccounts(db))
     .orderBy('expires_at')
     .limit(SOME)
     .execute()

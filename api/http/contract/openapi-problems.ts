@@ -31,6 +31,7 @@ const OF_ACCOUNT = [
   ...OF_TOKEN,
   httpProblems.session_ended,
   httpProblems.account_token_required,
+  httpProblems.account_frozen,
   httpProblems.no_account,
   httpProblems.not_a_member,
 ]

@@ -78,6 +78,7 @@ export const httpProblems = defineProblems({
   operator_required: { status: 403, title: "Only a person with the operator's role may do this" },
   two_factor_required: { status: 403, title: 'An operator needs two-factor authentication' },
   no_account: { status: 403, title: 'The person is not a member of any account' },
+  account_frozen: { status: 403, title: 'The operator has frozen the account' },
   not_a_member: { status: 403, title: 'The person is not in this account' },
   insufficient_scope: {
     status: 403,

@@ -94,6 +94,7 @@ export interface Report {
 
 type PersonEvent =
   | 'account_suspended'
+  | 'account_frozen'
   | 'account_resumed'
   | 'account_closed'
   | 'account_credited'

@@ -131,7 +131,7 @@ export const sessionByHash = prepared((db, { hash, accountId }: { hash: string; 
     .leftJoin(standings(db).as('account'), 'account.account_id', 'members.account_id')
     .select(['session_id', 'sessions.person_id', 'sessions.account_id', 'last_used_at', 'expires_at'])
     .select(['people.email', 'member_id', 'role', 'account.status', 'status_reason', 'status_since'])
-    .select(['price_percent', 'price_presets'])
+    .select(['price_percent', 'price_presets', 'frozen_at'])
     .where('hash', '=', hash),
 )
 

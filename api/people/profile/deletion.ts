@@ -1,4 +1,4 @@
-import { changeStatus, forgetContact, lockAccount } from '../../accounts/accounts.ts'
+import { changeStatus, findAccount, forgetContact, lockAccount } from '../../accounts/accounts.ts'
 import { readUse } from '../../accounts/quotas.ts'
 import type { AccountTable } from '../../accounts/tables.ts'
 import { balanceOf } from '../../billing/ledger.ts'
@@ -48,7 +48,10 @@ export async function deletePerson(
     // Accounts are locked in one order, and before their audit is written, whose rows hold on to them: otherwise two
     // simultaneous deletions would wait for each other.
     const accountIds = (await accountIdsOf(tx, personId)).sort()
-    for (const accountId of accountIds) await lockAccount(tx, accountId)
+    for (const accountId of accountIds) {
+      const { frozen_at } = await lockAccount(tx, accountId)
+      if (frozen_at !== null) throw inUse(await findAccount(tx, accountId), 'is frozen. Ask the operator.')
+    }
     await noteChange(tx, options, person, 'person_deleted')
     for (const accountId of accountIds) {
       const member = await membership.first(tx, { accountId, personId })

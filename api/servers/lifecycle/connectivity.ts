@@ -127,7 +127,7 @@ function serverNetwork(
   server: Connected,
   firewalls: Awaited<ReturnType<typeof rulesOfServers>>,
 ): ServerNetwork {
-  const { server_id, number, status, ports, ipv4, ipv6, is_smtp_open } = server
+  const { server_id, number, status, ports, ipv4, ipv6, is_smtp_open, frozen_at } = server
   return {
     number: number ?? 0,
     ports: ports.map(({ protocol, host_port, port }) => ({
@@ -138,7 +138,7 @@ function serverNetwork(
     firewall: firewalls.get(server_id) ?? null,
     cards: cardsOf(server),
     public: { ipv4, ipv6 },
-    isCut: status === 'suspended',
+    isCut: status === 'suspended' || frozen_at !== null,
     maySendMail: is_smtp_open === 1,
     bandwidthMbit: server.bandwidth_mbit,
   }

@@ -9,7 +9,7 @@ import { Form } from '../ui/form.tsx'
 import { useFieldError } from '../ui/problems.ts'
 import { useOperatorText } from './text.ts'
 
-export type Change = 'credit' | 'prices' | 'suspend' | 'resume'
+export type Change = 'credit' | 'prices' | 'suspend' | 'freeze' | 'resume'
 
 interface ChangeProps {
   account: OperatedAccount
@@ -20,7 +20,7 @@ interface ChangeProps {
 /** An operator's change of an account, with the reason that the customer sees. */
 export function AccountChange({ account, change, onClose }: ChangeProps) {
   const t = useOperatorText()
-  const titles = { credit: t.creditOf, prices: t.pricesOf, suspend: t.suspendOf, resume: t.resumeOf }
+  const titles = { credit: t.creditOf, prices: t.pricesOf, suspend: t.suspendOf, freeze: t.freezeOf, resume: t.resumeOf }
   const id = account.account_id
   const onDone = async () => {
     await queryClient.invalidateQueries({ queryKey: ['operator', 'accounts'] })
@@ -45,25 +45,28 @@ interface FormProps {
   onCancel: () => void
 }
 
-function StatusForm({ id, change, onDone, onCancel }: FormProps & { change: 'suspend' | 'resume' }) {
+const statusCalls = {
+  suspend: berth.operator.suspendAccount,
+  freeze: berth.operator.freezeAccount,
+  resume: berth.operator.resumeAccount,
+}
+
+function StatusForm({ id, change, onDone, onCancel }: FormProps & { change: keyof typeof statusCalls }) {
   const t = useOperatorText()
   const [reason, setReason] = useState('')
   const mutation = useMutation({
-    mutationFn: () =>
-      change === 'suspend'
-        ? berth.operator.suspendAccount(id, { reason })
-        : berth.operator.resumeAccount(id, { reason }),
+    mutationFn: () => statusCalls[change](id, { reason }),
     onSuccess: onDone,
   })
   return (
     <Form
-      submit={change === 'suspend' ? t.suspend : t.resume}
+      submit={t[change]}
       mutation={mutation}
       isReady={reason.trim() !== ''}
       onSubmit={() => mutation.mutate()}
       onCancel={onCancel}
     >
-      <p>{change === 'suspend' ? t.suspendAbout : t.resumeAbout}</p>
+      <p>{t.statusAbout[change]}</p>
       <ReasonField reason={reason} error={mutation.error} onChange={setReason} />
     </Form>
   )

@@ -75,6 +75,9 @@ function useColumns(choose: (chosen: Chosen) => void): Column<OperatedAccount>[]
     ...(account.status === 'active'
       ? [{ title: t.suspend, isDangerous: true, onSelect: () => choose({ account, change: 'suspend' }) }]
       : []),
+    ...(account.is_frozen
+      ? []
+      : [{ title: t.freeze, isDangerous: true, onSelect: () => choose({ account, change: 'freeze' }) }]),
     ...(account.status === 'suspended'
       ? [{ title: t.resume, onSelect: () => choose({ account, change: 'resume' }) }]
       : []),
@@ -89,7 +92,7 @@ function useColumns(choose: (chosen: Chosen) => void): Column<OperatedAccount>[]
         </>
       ),
     },
-    { title: t.status, cell: ({ status }) => <Status tone={tones[status]}>{t.statuses[status]}</Status> },
+    { title: t.status, cell: ({ status, is_frozen }) => <Status tone={tones[status]}>{is_frozen ? t.frozen : t.statuses[status]}</Status> },
     {
       title: t.balance,
       isNumber: true,

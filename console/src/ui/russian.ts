@@ -18,6 +18,7 @@ export const errors: Readonly<Partial<Record<ErrorCode, string>>> = {
   account_not_found: gone('Аккаунт'),
   account_status_conflict: 'Статус аккаунта этого не позволяет. Обновите страницу.',
   account_token_required: 'Токен оператора не открывает аккаунты.',
+  account_frozen: 'Оператор заморозил аккаунт. Обратитесь к нему.',
   account_suspended:
     'Аккаунт приостановлен или закрыт, причина указана вверху страницы. Можно смотреть, останавливать и удалять.',
   address_in_use: 'Адрес занят сервером, или у сервера уже есть адрес этого семейства.',

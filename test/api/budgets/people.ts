@@ -154,6 +154,8 @@ async function walkOperators(meter: Meter, t: TestApp): Promise<void> {
   const account = `/operator/accounts/${t.accountId}`
   await call('POST', `${account}/suspend`, { reason: 'Sends spam' })
   await call('POST', `${account}/resume`, { reason: 'Mended' })
+  await call('POST', `${account}/freeze`, { reason: 'Sends spam' })
+  await call('POST', `${account}/resume`, { reason: 'Mended' })
   const credit = { amount: '5.00', type: 'payment', reason: 'Transfer', reference: 'bank-1' }
   await call('POST', `${account}/credit`, credit)
   for (const list of ['accounts', 'capacity', 'images', 'offsite', 'operations'])
