@@ -20,7 +20,13 @@ interface ChangeProps {
 /** An operator's change of an account, with the reason that the customer sees. */
 export function AccountChange({ account, change, onClose }: ChangeProps) {
   const t = useOperatorText()
-  const titles = { credit: t.creditOf, prices: t.pricesOf, suspend: t.suspendOf, freeze: t.freezeOf, resume: t.resumeOf }
+  const titles = {
+    credit: t.creditOf,
+    prices: t.pricesOf,
+    suspend: t.suspendOf,
+    freeze: t.freezeOf,
+    resume: t.resumeOf,
+  }
   const id = account.account_id
   const onDone = async () => {
     await queryClient.invalidateQueries({ queryKey: ['operator', 'accounts'] })

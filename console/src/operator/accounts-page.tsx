@@ -92,7 +92,12 @@ function useColumns(choose: (chosen: Chosen) => void): Column<OperatedAccount>[]
         </>
       ),
     },
-    { title: t.status, cell: ({ status, is_frozen }) => <Status tone={tones[status]}>{is_frozen ? t.frozen : t.statuses[status]}</Status> },
+    {
+      title: t.status,
+      cell: ({ status, is_frozen }) => (
+        <Status tone={tones[status]}>{is_frozen ? t.frozen : t.statuses[status]}</Status>
+      ),
+    },
     {
       title: t.balance,
       isNumber: true,

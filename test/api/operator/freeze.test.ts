@@ -49,7 +49,10 @@ test('a frozen account has no network at once and no power after one look; its t
   expect(await t.driver.inspect(on)).toMatchObject({ power: 'stopped' })
 
   // As if the service was killed before it replied.
-  expect((await change('freeze')).body).toMatchObject({ is_frozen: true, status_since: frozen.body.status_since })
+  expect((await change('freeze')).body).toMatchObject({
+    is_frozen: true,
+    status_since: frozen.body.status_since,
+  })
   expect(codeOf(await change('suspend'))).toEqual([409, 'account_status_conflict'])
   expect(codeOf(await change('close'))).toEqual([409, 'account_status_conflict'])
 
