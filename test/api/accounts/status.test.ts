@@ -18,11 +18,13 @@ const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
   ),
 )
 
+const PAYING = ['createPayment', 'setAutoTopUp', 'redeemPromoCode']
+
 /** The requests that an inactive account may send besides reads. */
 const allowed = {
   suspended: ({ method, id }: { method: string; id: string }) =>
     // Money is what most suspended accounts lack.
-    method === 'DELETE' || ['stopServer', 'createPayment', 'setAutoTopUp'].includes(id) || isRead(method, id),
+    method === 'DELETE' || PAYING.includes(id) || id === 'stopServer' || isRead(method, id),
   closed: ({ method, id }: { method: string; id: string }) => isRead(method, id),
 }
 

@@ -1,5 +1,6 @@
 // A repeated request after the process died between the first one's commit and its reply.
 import { expect, test } from 'vitest'
+import { createPromoCode } from '../../../api/credits/codes.ts'
 import { bootableIso } from '../../../api/drivers/test-iso.ts'
 import { Idempotency } from '../../../api/http/server/idempotency.ts'
 import { Secrets } from '../../../api/secrets.ts'
@@ -209,6 +210,12 @@ async function uploadedFiles(t: TestApp): Promise<{ image_id: string; iso_id: st
 
 const ISO = { name: 'a', zone_slug: 'local-1', upload: true, content_bytes: 40_000 }
 
+async function promoCode(t: TestApp): Promise<string> {
+  const terms = { name: 'a', amount_rub: '5.00', credit_days: 9, max_uses: 1 }
+  const expires_at = new Date(t.clock.now() + 86_400_000).toISOString()
+  return (await createPromoCode(t, { ...terms, expires_at })).code
+}
+
 /** Actions on a server that need no body. */
 const bodiless = (...actions: string[]) =>
   Object.fromEntries(actions.map((action) => [`/servers/{server_id}/${action}`, {}]))
@@ -231,6 +238,7 @@ test('every POST that makes something notes what it made', async () => {
     '/servers': await order(t.call),
     '/account/projects': { name: 'a' },
     '/account/payments': { amount_rub: '500.00' },
+    '/account/credits': { code: await promoCode(t) },
     '/account/ssh_keys': { name: 'a', public_key: ed25519() },
     '/account/tokens': { name: 'a', scopes: ['read'] },
     '/account/invitations': { email: 'bob@example.com', role: 'viewer' },
