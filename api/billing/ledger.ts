@@ -250,26 +250,6 @@ export async function accountsBooked(
   return rows.map(({ account_id }) => account_id)
 }
 
-/**
- * The sum of the charges after an entry, up to the last entry of a ledger, in units. It follows from the balances and
- * from the few entries that are no charges.
- */
-export async function chargedAfter(
-  db: Queries,
-  { account_id, sequence, balance }: LedgerTable,
-  after: number,
-): Promise<number> {
-  const own = db.selectFrom('transactions').where('account_id', '=', account_id)
-  const first = await own.select('balance_after').where('sequence', '=', after).executeTakeFirst()
-  const isBetween = sql<boolean>`sequence > ${after} AND sequence <= ${sequence ?? 0}`
-  // PostgreSQL sums bigints to numeric, which its driver hands over as text.
-  const others = await own
-    .select(sql<string | number | null>`sum(CASE WHEN ${isBetween} THEN amount ELSE 0 END)`.as('sum'))
-    .where('hour', 'is', null)
-    .executeTakeFirst()
-  return (first?.balance_after ?? 0) + Number(others?.sum ?? 0) - balance
-}
-
 /** Units. */
 export async function balanceOf(db: Queries, accountId: string): Promise<number> {
   const own = db.selectFrom('ledgers').where('account_id', '=', accountId)

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Queries } from '../database/database.ts'
 import { monthStart } from './accrual.ts'
 import type { NamedItems } from './ledger.ts'
-import type { ItemType } from './tables.ts'
+import type { ItemType, LedgerTable } from './tables.ts'
 
 /** The charges for an item in a month, while it was in one project. */
 export interface UsageRow {
@@ -55,4 +55,31 @@ export async function usageOf(
     amount: 0 - Number(amount),
     traffic_amount: 0 - Number(traffic_amount),
   }))
+}
+
+/**
+ * The sum of the charges after an entry, up to the last entry of a ledger. It follows from the balances and from the few
+ * entries that are no charges. Of what was on the balance at that entry, at most `left` still is: debits took the rest.
+ * @returns units
+ */
+export async function chargedAfter(
+  db: Queries,
+  { account_id, sequence, balance }: LedgerTable,
+  after: number,
+): Promise<{ charged: number; left: number }> {
+  const own = db.selectFrom('transactions').where('account_id', '=', account_id)
+  const first = await own.select('balance_after').where('sequence', '=', after).executeTakeFirst()
+  const others = await own
+    .select('amount')
+    .where('hour', 'is', null)
+    // The sum keeps the index of the sequence out, which would read all charges.
+    .where(sql<boolean>`sequence + 0 > ${after} AND sequence + 0 <= ${sequence ?? 0}`)
+    .orderBy(sql`sequence + 0`, 'desc')
+    .execute()
+  let [left, later] = [Number.POSITIVE_INFINITY, 0]
+  for (const { amount } of others) {
+    if (amount < 0) left = Math.min(left, balance - later)
+    later += amount
+  }
+  return { charged: (first?.balance_after ?? 0) + later - balance, left: Math.max(0, left) }
 }

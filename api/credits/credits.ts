@@ -1,7 +1,8 @@
 import { v7 as uuid } from 'uuid'
 import { isCharging } from '../billing/documents/issuing.ts'
-import { chargedAfter, ledgersOf, lockLedgers, post } from '../billing/ledger.ts'
+import { ledgersOf, lockLedgers, post } from '../billing/ledger.ts'
 import type { LedgerTable } from '../billing/tables.ts'
+import { chargedAfter } from '../billing/usage.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
 import { deleteFound } from '../database/deletion.ts'
@@ -84,7 +85,10 @@ async function countedCredits(db: Queries, ledger: LedgerTable): Promise<CreditT
   if (open.length === 0) return []
   // They were counted together, and no charge came between the last count and the youngest credit.
   const from = Math.min(...open.map(({ counted_to }) => counted_to))
-  return spend(open, await chargedAfter(db, ledger, from), ledger.sequence ?? 0)
+  const { charged, left } = await chargedAfter(db, ledger, from)
+  // Debits that other money does not cover take credit, so that what is paid later never expires in its place.
+  const unspent = open.reduce((sum, credit) => sum + credit.unspent, 0)
+  return spend(open, Math.max(charged, unspent - left), ledger.sequence ?? 0)
 }
 
 /** Divides charges among credits in their order: those that end first are used first. */
@@ -123,7 +127,14 @@ export async function expireDue({ db, clock }: Place): Promise<number> {
     .limit(AT_ONCE)
     .execute()
   const accountIds = [...new Set(due.map(({ account_id }) => account_id))]
-  for (const accountId of accountIds) await db.transaction().execute((tx) => expireOf(tx, clock, accountId))
+  const failures: unknown[] = []
+  for (const accountId of accountIds)
+    await db
+      .transaction()
+      .execute((tx) => expireOf(tx, clock, accountId))
+      .catch((error: unknown) => failures.push(error))
+  // One account that fails must not keep the others from it.
+  if (failures.length > 0) throw new AggregateError(failures, 'the end of some credits could not be booked')
   return accountIds.length
 }
 

@@ -20,7 +20,7 @@ import {
   writeSnapshot,
 } from './snapshots.ts'
 import type { SnapshotTable } from './tables.ts'
-import { verifySharing } from './verification.ts'
+import { verifySoon } from './verification.ts'
 import { billedGb } from './view.ts'
 
 /** Backups of a server that are kept; the oldest goes once another one is ready. */
@@ -92,8 +92,8 @@ export async function finishBackup(
     : { ...state, status: 'error', deleted_at: now }
   await writeSnapshot(tx, backupId, change)
   await tell(tx, made ? 'created' : 'failed', { ...row, ...change }, now)
-  // The host may have found the full copy damaged that this one was to be a difference to.
-  if (made && !made.base && row.base_id !== null) await verifySharing(tx, row, now)
+  // The host may have found the full copy damaged that this one was to be a difference to. If it is, others are looked at.
+  if (made && !made.base && row.base_id !== null) await verifySoon(tx, row.base_id, now)
   if (made && expiresAt === null) await planBoot(tx, row, now)
   if (made) await dropBeyond(tx, row.server_id, isUsing, now)
 }

@@ -82,6 +82,16 @@ export async function verifySharing(
     .execute()
 }
 
+/** Looks at a copy at once. */
+export async function verifySoon(db: Queries, snapshotId: string, now: number): Promise<void> {
+  await db
+    .updateTable('snapshots')
+    .set({ verify_due_at: now })
+    .where('snapshot_id', '=', snapshotId)
+    .where('status', '=', 'available')
+    .execute()
+}
+
 /** Looks again at a copy in a week that is off site alone. */
 export function verifyLater(db: Queries, snapshotId: string, now: number): Promise<void> {
   return writeSnapshot(db, snapshotId, { verify_due_at: now + WEEK_MS })

@@ -232,6 +232,16 @@ test('what expires takes no balance below zero, and a debt was paid first', asyn
   expect(await booked(theirs)).toEqual(['-100.00', '300.00', '-200.00'])
 })
 
+test('what a debit takes of credit is used: money that is paid later does not expire in its place', async () => {
+  const { t, shop, credits, work } = await withCredit()
+  const debit = { amount: '250', type: 'correction', reason: 'Correction', reference: 'debit-1' }
+  await shop('POST', `/operator/accounts/${t.accountId}/debit`, debit)
+  await post(t.db, t.clock, { accountId: t.accountId, type: 'payment', amount: 5_000_000, description: '' })
+  expect((await credits())[0].left_rub).toBe('50.00')
+  await work(30 * DAY)
+  expect([await booked(t), await balanceOf(t)]).toEqual([['300.00', '-250.00', '500.00', '-50.00'], '500.00'])
+})
+
 test('a service that dies while credit ends books it once, and looks at the same moment do', async () => {
   let dies = 0
   const { t, shop } = await withShop({

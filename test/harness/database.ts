@@ -87,7 +87,8 @@ async function onPostgres(upTo: string | undefined): Promise<Fresh> {
   const db = Object.assign(schema.db, { destroy: async () => {} })
   const drop = async () => {
     db.destroy = end
-    if (await restore(like, schema.name)) return void spare.push(schema)
+    const isIdle = !(await isBusy(like.admin, schema.name))
+    if (isIdle && (await restore(like, schema.name))) return void spare.push(schema)
     await end()
     await sql`DROP SCHEMA ${sql.id(schema.name)} CASCADE`.execute(like.admin)
   }
@@ -97,9 +98,17 @@ async function onPostgres(upTo: string | undefined): Promise<Fresh> {
 async function newSchema(admin: Database, upTo: string | undefined): Promise<Schema> {
   const name = `test_${randomUUID().replaceAll('-', '')}`
   await sql`CREATE SCHEMA ${sql.id(name)}`.execute(admin)
-  const db = openPostgres(`${inject('postgresUrl')}?options=${encodeURIComponent(`-c search_path=${name}`)}`)
+  const url = `${inject('postgresUrl')}?options=${encodeURIComponent(`-c search_path=${name}`)}`
+  const db = openPostgres(url, { name })
   await migrate(db, upTo === undefined ? {} : { upTo })
   return { name, db }
+}
+
+/** Returns whether a statement of a test still runs that could write after the schema is restored. */
+async function isBusy(admin: Database, name: string): Promise<boolean> {
+  const { rows } = await sql`
+    SELECT FROM pg_stat_activity WHERE application_name = ${name} AND state <> 'idle'`.execute(admin)
+  return rows.length > 0
 }
 
 /** Gives a schema the rows that migrations leave. @returns false where its tables are others */
@@ -112,8 +121,8 @@ async function restore({ admin, layout, partitions, filled }: Original, name: st
     ...[...new Set([...used, ...filled])].map((table) => `DELETE FROM ${name}."${table}"`),
     ...[...filled].map((table) => `INSERT INTO ${name}."${table}" SELECT * FROM public."${table}"`),
   ]
-  // References need not hold between two of these.
-  const all = ['BEGIN', 'SET LOCAL session_replication_role = replica', ...statements, 'COMMIT']
+  // References need not hold between two of these. Sent together they are a transaction, which ends if one fails.
+  const all = ['SET LOCAL session_replication_role = replica', ...statements]
   await sql.raw(all.join(';')).execute(admin)
   return true
 }

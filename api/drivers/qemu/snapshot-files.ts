@@ -86,8 +86,7 @@ export class ShelfFiles implements SnapshotFiles {
           return name
         }
         await chmod(file, 0o444)
-        const isKept = of && (await hold(of.snapshotId, () => this.#shareKept(id, { name, sha256, of })))
-        if (isKept) continue
+        if (of) await hold(of.snapshotId, () => this.#shareKept(id, { name, sha256, of }))
         await using whole = await open(file)
         await whole.sync()
       }
@@ -97,15 +96,11 @@ export class ShelfFiles implements SnapshotFiles {
   }
 
   /** Uses the full copy that a difference was made to, if it is whole on this host, in place of what was written. */
-  async #shareKept(
-    id: string,
-    { name, sha256, of }: Required<Omit<SnapshotFile, 'bytes'>>,
-  ): Promise<boolean> {
+  async #shareKept(id: string, { name, sha256, of }: Required<Omit<SnapshotFile, 'bytes'>>): Promise<void> {
     const { shelf } = this.#options
     const kept = path.join(shelf.place(of.snapshotId), plain(of.name))
-    if ((await shelf.find(of.snapshotId)) === null || (await hashOf(kept)) !== sha256) return false
+    if ((await shelf.find(of.snapshotId)) === null || (await hashOf(kept)) !== sha256) return
     await share(kept, shelf.work(id).out, name)
-    return true
   }
 }
 

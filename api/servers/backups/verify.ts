@@ -36,13 +36,13 @@ async function verifyIn(pool: string, { db, clock, drivers, log, offsite }: Veri
     if (found.state === 'damaged')
       log.error({ snapshot_id, server_id, reason: found.message }, 'a copy of a disk is damaged')
     const now = clock.now()
-    if (found.state === 'damaged') await verifySharing(db, { snapshot_id, ...row }, now)
     if (found.state === 'damaged' && offsite.has(row)) {
       // The copy off site takes its place, once somebody needs it.
       await drivers.at(pool).removeSnapshot(snapshot_id)
       await verifyLater(db, snapshot_id, now)
       continue
     }
+    if (found.state === 'damaged') await verifySharing(db, { snapshot_id, ...row }, now)
     await db.transaction().execute(async (tx) => {
       const isLost = await recordVerified(tx, snapshot_id, found, now)
       // Another one takes its place as soon as possible.
