@@ -133,7 +133,7 @@ export function closedBefore(db: Queries, moment: number) {
 export function heldSince(db: Queries, after: number) {
   return db
     .selectFrom('accounts')
-    .select(['account_id', 'status', 'status_reason', 'status_since as since'])
+    .select(['account_id', 'status', 'frozen_at', 'status_reason', 'status_since as since'])
     .where('status', '<>', 'active')
     .where('status_since', '>', after)
     .$narrowType<{ since: number; status: 'suspended' | 'closed' }>()

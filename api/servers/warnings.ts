@@ -117,9 +117,8 @@ async function deletionDue(db: Database, now: number): Promise<Due[]> {
 async function heldDue(db: Database, now: number): Promise<Due[]> {
   const held = await heldSince(db, now - 7 * DAY).execute()
   const due: Due[] = []
-  for (const status of ['suspended', 'closed'] as const) {
-    const kind: WarningKind = `account_${status}`
-    const theirs = held.filter((row) => row.status === status)
+  for (const kind of ['account_suspended', 'account_frozen', 'account_closed'] as const) {
+    const theirs = held.filter((row) => kind === `account_${row.frozen_at === null ? row.status : 'frozen'}`)
     for (const { account_id: accountId, since, status_reason } of await unwarned(db, kind, theirs, now))
       due.push({ accountId, kind, since, facts: { reason: status_reason ?? '' } })
   }

@@ -157,6 +157,9 @@ test(
       code: 1,
       stderr: 'Nothing changed: demo@berth.local is suspended.\n',
     })
+    expect((await account('freeze')).stdout).toBe('demo@berth.local is frozen.\n')
+    expect((await service.call('GET', '/servers')).body.code).toBe('account_frozen')
+    expect((await account('close', '--yes')).stderr).toContain('is frozen. Resume it first.')
     await account('resume')
     await expect.poll(status).toBe('running')
     expect((await account('quota', 'servers=1')).stdout).toMatch(/^servers: +1$/m)

@@ -8,6 +8,7 @@ export type WarningKind =
   | 'deletion_week'
   | 'deletion_day'
   | 'account_suspended'
+  | 'account_frozen'
   | 'account_closed'
 
 /** Facts of a warning; times are in milliseconds, amounts in rubles as text. */
@@ -34,6 +35,33 @@ const dates = {
 }
 /** A time, in words. */
 export const on = (language: 'en' | 'ru', at: number) => `${dates[language].format(at)} UTC`
+
+const englishHeld = {
+  account_suspended: {
+    done: 'suspended',
+    rest: 'Its servers are shut down. You can read the account and delete servers. If you have questions, contact the operator.',
+  },
+  account_frozen: {
+    done: 'frozen',
+    rest: 'Its servers are powered off, and nothing of it can be read, changed or deleted. Contact the operator.',
+  },
+  account_closed: { done: 'closed', rest: 'Its servers are shut down. The account can only be read.' },
+}
+
+const russianHeld = {
+  account_suspended: {
+    ...{ is: 'приостановлен', did: 'приостановил' },
+    rest: 'Его серверы выключены. Аккаунт можно просматривать, а серверы — удалять. Если есть вопросы, напишите оператору.',
+  },
+  account_frozen: {
+    ...{ is: 'заморожен', did: 'заморозил' },
+    rest: 'Его серверы выключены. Ничего в нём нельзя просматривать, изменять или удалять. Напишите оператору.',
+  },
+  account_closed: {
+    ...{ is: 'закрыт', did: 'закрыл' },
+    rest: 'Его серверы выключены. Аккаунт можно только просматривать.',
+  },
+}
 
 function english(kind: WarningKind, facts: WarningFacts): Letter {
   const { site, account, balance, until, missing, deleteAt, reason, canPay } = facts
@@ -74,15 +102,10 @@ function english(kind: WarningKind, facts: WarningFacts): Letter {
       button,
       after,
     }
-  const isClosed = kind === 'account_closed'
+  const { done, rest } = englishHeld[kind]
   return {
-    subject: `Your account at ${site} is ${isClosed ? 'closed' : 'suspended'}`,
-    before: [
-      `The operator of ${site} has ${isClosed ? 'closed' : 'suspended'} the account ${account}. The reason: ${reason}`,
-      isClosed
-        ? 'Its servers are shut down. The account can only be read.'
-        : 'Its servers are shut down. You can read the account and delete servers. If you have questions, contact the operator.',
-    ],
+    subject: `Your account at ${site} is ${done}`,
+    before: [`The operator of ${site} has ${done} the account ${account}. The reason: ${reason}`, rest],
     button: 'Open the account',
     after,
   }
@@ -126,15 +149,10 @@ function russian(kind: WarningKind, facts: WarningFacts): Letter {
       button,
       after,
     }
-  const isClosed = kind === 'account_closed'
+  const { is, did, rest } = russianHeld[kind]
   return {
-    subject: `Ваш аккаунт на ${site} ${isClosed ? 'закрыт' : 'приостановлен'}`,
-    before: [
-      `Оператор ${site} ${isClosed ? 'закрыл' : 'приостановил'} аккаунт ${account}. Причина: ${reason}`,
-      isClosed
-        ? 'Его серверы выключены. Аккаунт можно только просматривать.'
-        : 'Его серверы выключены. Аккаунт можно просматривать, а серверы — удалять. Если есть вопросы, напишите оператору.',
-    ],
+    subject: `Ваш аккаунт на ${site} ${is}`,
+    before: [`Оператор ${site} ${did} аккаунт ${account}. Причина: ${reason}`, rest],
     button: 'Открыть аккаунт',
     after,
   }

@@ -81,6 +81,14 @@ test('members of a frozen account are refused with the reason, still sign in, an
   expect(codeOf(await ann.call('GET', '/servers'))).toEqual(FROZEN)
   expect((await ann.call('GET', '/account/me')).body.detail).toContain('A complaint')
   expect((await ann.call('GET', '/person')).status).toBe(200)
+  await look(t)
+  for (let round = 0; round < 5; round++) await t.app.mails.look()
+  const { subject, text } = t.mails.at(-1) ?? {}
+  expect([subject, text]).toEqual([
+    'Your account at localhost is frozen',
+    expect.stringContaining('A complaint'),
+  ])
+  expect(text).not.toContain('delete servers')
   const deleted = await ann.call('POST', '/person/delete', { password: PASSWORD })
   expect(codeOf(deleted)).toEqual([409, 'account_in_use'])
   await change('resume', ann.person.account_id)
