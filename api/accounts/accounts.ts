@@ -340,9 +340,14 @@ export function changeStatus(
       .updateTable('accounts')
       .set({ status: to, status_reason: reason, status_since: at, frozen_at: isFreezing ? at : null })
       .where('account_id', '=', accountId)
-      .where('status', 'in', from)
+      // A process of an earlier version, which knows no frozen accounts, may have made one active.
+      .where((eb) =>
+        to === 'active'
+          ? eb.or([eb('status', 'in', from), eb('frozen_at', 'is not', null)])
+          : eb.and([eb('status', 'in', from), eb('frozen_at', 'is', null)]),
+      )
       .returningAll()
-    const row = await (to === 'active' ? changed : changed.where('frozen_at', 'is', null)).executeTakeFirst()
+    const row = await changed.executeTakeFirst()
     if (row) await tell(tx, row, { quotas, reason, at })
     return row !== undefined
   })

@@ -38,15 +38,23 @@ export function refuseHeld(standing: Standing): void {
 }
 
 /** The columns of standingOf. */
-const STANDING = ['status', 'status_reason', 'status_since', 'price_percent', 'price_presets'] as const
+const STANDING = [
+  'status',
+  'status_reason',
+  'status_since',
+  'frozen_at',
+  'price_percent',
+  'price_presets',
+] as const
 
 /** The status and the prices of an account as its callers carry them. */
 export function standingOf(row: Pick<AccountTable, (typeof STANDING)[number]>): Standing {
-  const { status, status_reason, status_since } = row
+  const { status, status_reason, status_since, frozen_at } = row
   return {
     accountStatus: status,
     statusReason: status_reason,
     statusSince: status_since,
+    isFrozen: frozen_at !== null,
     terms: termsOf(row),
   }
 }
@@ -61,7 +69,7 @@ export function termsOf({
 
 /** A query of the columns of standingOf, for joins. */
 export function standings(db: Queries) {
-  return db.selectFrom('accounts').select(['account_id', 'frozen_at', ...STANDING])
+  return db.selectFrom('accounts').select(['account_id', ...STANDING])
 }
 
 /** @throws ApiError account_suspended if the account is closed: nobody could use what it would get */
@@ -95,12 +103,22 @@ function becauseOf(reason: string | null, at: number | null): string {
   return `${since}${why.replace(/[.!?\s]*$/, '')}`
 }
 
-function refusal({ accountStatus, statusReason, statusSince }: Standing): ApiError {
-  const rest =
-    accountStatus === 'closed'
+/** @throws ApiError account_frozen if nothing of the account may be deleted */
+export function refuseFrozen({ isFrozen }: Pick<Standing, 'isFrozen'>): void {
+  if (isFrozen)
+    throw new ApiError(
+      httpProblems.account_frozen,
+      'The account is frozen: nothing of it may be deleted. Resume it first.',
+    )
+}
+
+function refusal({ accountStatus, statusReason, statusSince, isFrozen }: Standing): ApiError {
+  const rest = isFrozen
+    ? 'It is kept as it is. Ask the operator to resume it.'
+    : accountStatus === 'closed'
       ? 'It can only be read.'
       : 'It can read, stop, delete and pay. Ask the operator to resume it.'
-  const detail = `The account is ${accountStatus}${becauseOf(statusReason, statusSince)}. ${rest}`
+  const detail = `The account is ${isFrozen ? 'frozen' : accountStatus}${becauseOf(statusReason, statusSince)}. ${rest}`
   return new ApiError(accountProblems.account_suspended, detail)
 }
 

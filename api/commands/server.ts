@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import { sql } from 'kysely'
 import pino from 'pino'
 import { listAccounts } from '../accounts/accounts.ts'
+import { refuseFrozen } from '../accounts/status.ts'
 import { type App, buildApp } from '../app.ts'
 import { systemClock as clock } from '../clock.ts'
 import { CommandError, type Config, ConfigError } from '../config.ts'
@@ -154,6 +155,7 @@ async function ordered(
   try {
     if (order !== 'delete')
       return (await servers.power(actor, serverId, { type: order, force }, async () => {})).operation
+    refuseFrozen(actor)
     return (await servers.remove(serverId, { isForced: force })).operation
   } catch (error) {
     // The API's sentence names a field, where operators have an option.

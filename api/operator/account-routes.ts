@@ -342,7 +342,7 @@ function freezeRoute(options: OperatorAccountOptions): Route {
     scope: 'operator:write',
     tag,
     summary: 'Freeze an account, with its evidence kept',
-    description: `At once its servers are cut off the network, and its tokens and members are refused (\`account_frozen\`); within 5 seconds its servers are powered off. Nothing of it is deleted, and it cannot be closed, until \`resume\` undoes this, which makes an account active that was suspended or closed before. A repeat changes nothing. ${AUDITED}`,
+    description: `At once its servers are cut off the network, and its tokens and members are refused (\`account_frozen\`); within 5 seconds its servers are powered off, those with an operation in progress or a copy being made when that has ended. Nothing of it is deleted before its time, and it cannot be closed, until \`resume\` undoes this, which makes an account active that was suspended or closed before. A repeat changes nothing. ${AUDITED}`,
     ...changing(options),
     body: StatusChange,
     reply: { 200: OperatedAccount },

@@ -267,7 +267,7 @@ function deleteRoute(options: OperatorServerOptions): Route {
     errors: [serverProblems.delete_protected],
     run: ({ loaded, body: { reason, force }, report, remember }) => {
       report({ event: 'server_deleted', objectId: loaded.server_id })
-      return operated.begun(options, loaded, { reason, isStop: true }, () =>
+      return operated.begun(options, loaded, { reason, isDeletion: true }, () =>
         options.servers.remove(loaded.server_id, { isForced: force, remember }),
       )
     },

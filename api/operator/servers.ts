@@ -1,5 +1,5 @@
 import { findAccount, isAccount } from '../accounts/accounts.ts'
-import { refuseHeld, standingOf } from '../accounts/status.ts'
+import { refuseFrozen, refuseHeld, standingOf } from '../accounts/status.ts'
 import type { Database, Queries } from '../database/database.ts'
 import { contains, type Page, pageOf } from '../database/page.ts'
 import { type Actor, scopeNames } from '../http/contract/auth.ts'
@@ -106,17 +106,18 @@ export async function updateOperatedServer(
 
 /**
  * Begins an operation on a server as its owner may.
- * @param how `reason` is kept in the audit; `isStop`: a suspended account does not prevent it
- * @throws ApiError account_suspended, and those of `begin`
+ * @param how `reason` is kept in the audit; `isStop`, `isDeletion`: a suspended account does not prevent it
+ * @throws ApiError account_suspended, account_frozen, and those of `begin`
  */
 export async function begun(
   { db }: OperatedServersOptions,
   { account_id }: ServerTable,
-  { reason, isStop = false }: { reason?: string; isStop?: boolean },
+  { reason, isStop = false, isDeletion = false }: { reason?: string; isStop?: boolean; isDeletion?: boolean },
   begin: (actor: Actor) => Promise<Started>,
 ): Promise<Operation & { account_id: string }> {
   const actor = await ownerOf(db, account_id)
-  if (!isStop) refuseHeld(actor)
+  if (isDeletion) refuseFrozen(actor)
+  else if (!isStop) refuseHeld(actor)
   const { operation } = await asOperator(() => begin(actor), reason)
   return { account_id, ...operationView(operation) }
 }

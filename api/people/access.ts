@@ -60,7 +60,7 @@ function inAccount(session: FoundSession, accountId: string | null): Caller {
   const { session_id: sessionId, person_id: personId, email, member_id: memberId, role } = session
   const signedIn = { sessionId, personId, email, accountId: null }
   if (accountId === null) return { actor: null, signedIn, operator: null, refusal: noAccount() }
-  const { status, status_reason, status_since, price_percent, price_presets } = session
+  const { status, status_reason, status_since, frozen_at, price_percent, price_presets } = session
   // The columns of one account are null together.
   if (
     memberId === null ||
@@ -70,11 +70,18 @@ function inAccount(session: FoundSession, accountId: string | null): Caller {
     price_presets === null
   )
     return { actor: null, signedIn, operator: null, refusal: notAMember() }
-  if (session.frozen_at !== null) {
+  if (frozen_at !== null) {
     const refusal = frozenRefusal({ status_reason, status_since }, { accountId, tokenId: null, personId })
     return { actor: null, signedIn, operator: null, refusal }
   }
-  const standing = standingOf({ status, status_reason, status_since, price_percent, price_presets })
+  const standing = standingOf({
+    status,
+    status_reason,
+    status_since,
+    frozen_at,
+    price_percent,
+    price_presets,
+  })
   const person = { ...signedIn, accountId, memberId, role }
   const actor = { accountId, ...standing, tokenId: null, projectId: null, person, scopes: roleScopes[role] }
   return { actor, signedIn: person, operator: null, refusal: null }

@@ -1,8 +1,8 @@
 import { findAccount } from '../accounts/accounts.ts'
 import { heldSince } from '../accounts/status.ts'
-import { balanceOf } from '../billing/ledger.ts'
+import { ledgersOf } from '../billing/ledger.ts'
 import { costsNow } from '../billing/rates.ts'
-import { depletedBalances, lowBalances } from '../billing/standing.ts'
+import { depletedBalances, EMPTY_LEDGER, lowBalances } from '../billing/standing.ts'
 import type { Catalog } from '../catalog/file.ts'
 import { topUpUrl } from '../catalog/operator.ts'
 import type { Clock } from '../clock.ts'
@@ -161,10 +161,12 @@ async function send(options: WarningOptions, due: Due, now: number): Promise<boo
     const link =
       page === null ? new URL(kind.startsWith('account_') ? '/account' : '/billing', site) : new URL(page)
     const missing = await missingToResume(tx, accountId)
+    const { balance, credit_limit } = (await ledgersOf(tx, [accountId])).get(accountId) ?? EMPTY_LEDGER
     const facts = {
       site: site.host,
       account: (await findAccount(tx, accountId)).email,
-      balance: formatMoney(await balanceOf(tx, accountId)),
+      balance: formatMoney(balance),
+      creditLimit: credit_limit === 0 ? null : formatMoney(credit_limit),
       missing: missing === null ? null : formatMoney(missing),
       ...{ until: null, deleteAt: null, reason: '', canPay: page !== null },
       ...due.facts,

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { lockAccount } from '../accounts/accounts.ts'
 import { requireRoom } from '../accounts/quotas.ts'
+import { frozenAccounts } from '../accounts/status.ts'
 import { findZone, onSale, unknownZone } from '../catalog/file.ts'
 import type { Database, Queries } from '../database/database.ts'
 import { labelsColumn } from '../database/labels.ts'
@@ -218,6 +219,7 @@ export async function dropIdleUploads(db: Database, before: number, limit: numbe
     .where('status', '=', 'uploading')
     .where('updated_at', '<', before)
     .where('deleted_at', 'is', null)
+    .where('account_id', 'not in', frozenAccounts(db))
     .limit(limit)
     .execute()
   for (const { snapshot_id } of idle)

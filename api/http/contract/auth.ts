@@ -58,6 +58,8 @@ export interface Terms {
 /** The status of an account, with why and since when it has it, if known, and its prices. */
 export interface Standing {
   accountStatus: 'active' | 'suspended' | 'closed'
+  /** True if the operator keeps it as it is, as evidence. */
+  isFrozen: boolean
   statusReason: string | null
   statusSince: number | null
   terms: Terms

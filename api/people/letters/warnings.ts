@@ -17,6 +17,8 @@ export interface WarningFacts {
   /** Contact address of the account. */
   account: string
   balance: string
+  /** The amount that the account may owe, in rubles; null if it pays in advance. */
+  creditLimit: string | null
   /** When the balance is used up; null if it is. */
   until: number | null
   /** Amount to pay before suspended servers resume; null if a payment does not resume them. */
@@ -64,7 +66,7 @@ const russianHeld = {
 }
 
 function english(kind: WarningKind, facts: WarningFacts): Letter {
-  const { site, account, balance, until, missing, deleteAt, reason, canPay } = facts
+  const { site, account, balance, creditLimit, until, missing, deleteAt, reason, canPay } = facts
   const button = canPay ? 'Top up' : 'Open billing'
   const after = 'You receive this mail because you manage this account or its servers.'
   const resume = missing === null ? [] : [`The servers resume once the account has received ${missing} RUB.`]
@@ -75,9 +77,9 @@ function english(kind: WarningKind, facts: WarningFacts): Letter {
       until === null
         ? `The balance of the account ${account} is ${balance} RUB.`
         : `The balance of the account ${account} is ${balance} RUB. At the current cost it lasts until ${on('en', until)}.`
-    const next =
-      'Servers of an account without a balance are suspended: they are shut down, and cannot be reached.'
-    return { subject: `Your balance at ${site} ${left}`, before: [rest, next], button, after }
+    const limit = creditLimit === null ? [] : [`It may owe ${creditLimit} RUB.`]
+    const next = 'After that its servers are suspended: they are shut down, and cannot be reached.'
+    return { subject: `Your balance at ${site} ${left}`, before: [rest, ...limit, next], button, after }
   }
   if (kind === 'suspended')
     return {
@@ -112,7 +114,7 @@ function english(kind: WarningKind, facts: WarningFacts): Letter {
 }
 
 function russian(kind: WarningKind, facts: WarningFacts): Letter {
-  const { site, account, balance, until, missing, deleteAt, reason, canPay } = facts
+  const { site, account, balance, creditLimit, until, missing, deleteAt, reason, canPay } = facts
   const button = canPay ? 'Пополнить баланс' : 'Открыть раздел оплаты'
   const after = 'Вы получили это письмо, потому что управляете этим аккаунтом или его серверами.'
   const resume = missing === null ? [] : [`Серверы возобновят работу, когда на счёт поступит ${missing} ₽.`]
@@ -123,8 +125,9 @@ function russian(kind: WarningKind, facts: WarningFacts): Letter {
       until === null
         ? `Баланс аккаунта ${account}: ${balance} ₽.`
         : `Баланс аккаунта ${account}: ${balance} ₽. При нынешних расходах его хватит до ${on('ru', until)}.`
-    const next = 'Когда баланс исчерпан, серверы приостанавливаются: они выключаются и становятся недоступны.'
-    return { subject: `Баланс на ${site} ${left}`, before: [rest, next], button, after }
+    const limit = creditLimit === null ? [] : [`Кредитный лимит аккаунта: ${creditLimit} ₽.`]
+    const next = 'После этого серверы приостанавливаются: они выключаются и становятся недоступны.'
+    return { subject: `Баланс на ${site} ${left}`, before: [rest, ...limit, next], button, after }
   }
   if (kind === 'suspended')
     return {

@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { v7 as uuid } from 'uuid'
 import { findAccount, findAccountByEmail, lockAccount, moveAccountEmail } from '../../accounts/accounts.ts'
 import { requireUnrevoked, revokeTokensOf } from '../../accounts/revocation.ts'
+import { refuseFrozen } from '../../accounts/status.ts'
 import type { AccountTable } from '../../accounts/tables.ts'
 import type { Clock } from '../../clock.ts'
 import type { Database, Queries } from '../../database/database.ts'
@@ -212,7 +213,7 @@ export function changeRole(
 /**
  * Removes a person from an account, and revokes the tokens that they created in it.
  * @param actor null if they leave by themselves
- * @throws ApiError role_not_allowed, last_owner, member_not_found
+ * @throws ApiError role_not_allowed, last_owner, member_not_found, account_frozen
  */
 export function removeMember(
   db: Database,
@@ -220,7 +221,7 @@ export function removeMember(
   { actor, accountId, memberId }: { actor: Actor | null; accountId: string; memberId: string },
 ): Promise<void> {
   return db.transaction().execute(async (tx) => {
-    await lockAccount(tx, accountId)
+    refuseFrozen({ isFrozen: (await lockAccount(tx, accountId)).frozen_at !== null })
     const member = await findMember(tx, accountId, memberId)
     if (!member) throw notFound(peopleProblems.member_not_found)
     if (actor) requireRoleOver(await actorNow(tx, actor), [member.role])

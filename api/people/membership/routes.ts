@@ -89,10 +89,10 @@ function leaveRoute({ db, clock }: Options): Route {
     tag: 'Person',
     summary: 'Leave an account',
     description:
-      'Removes the person from the account, whatever their role, and revokes the tokens that they created in it. The last owner cannot leave.',
+      'Removes the person from the account, whatever their role, and revokes the tokens that they created in it. The last owner cannot leave, and nobody leaves a frozen account.',
     body: AccountChoice,
     reply: { 204: null },
-    errors: [httpProblems.not_a_member, peopleProblems.last_owner],
+    errors: [httpProblems.not_a_member, httpProblems.account_frozen, peopleProblems.last_owner],
     run: async ({ signedIn, body }) => {
       const { account_id: accountId } = body
       const member = await membership.first(db, { accountId, personId: signedIn.personId })

@@ -28,7 +28,7 @@ function Broken({ error, reset }: ErrorComponentProps) {
   return (
     <main className="main">
       <Failed error={error instanceof Error ? error : new Error(String(error))} onRetry={reset} />
-      {isBerthError(error) && error.code === 'no_account' ? <SignedIn /> : null}
+      {isBerthError(error) && ['no_account', 'account_frozen'].includes(error.code) ? <SignedIn /> : null}
     </main>
   )
 }

@@ -28,7 +28,11 @@ export function SignedIn() {
         <Select
           aria-label={t.account}
           value={account?.account_id ?? ''}
-          options={person.accounts.map(({ account_id, name }) => ({ value: account_id, title: name }))}
+          // An account that refuses is none of the choices, so that any can be chosen.
+          options={[
+            ...(account ? [] : [{ value: '', title: '—' }]),
+            ...person.accounts.map(({ account_id, name }) => ({ value: account_id, title: name })),
+          ]}
           onChange={(id) => choose.mutate(id)}
         />
       ) : null}

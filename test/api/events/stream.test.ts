@@ -185,6 +185,7 @@ test('an account that has never paid holds two streams, and many such accounts k
     ...{ accountId, accountStatus: 'active', scopes: ['read'], tokenId: `${accountId}-${n}` },
     ...{
       projectId: null,
+      isFrozen: false,
       person: null,
       statusReason: null,
       statusSince: null,

@@ -89,6 +89,8 @@ test('members of a frozen account are refused with the reason, still sign in, an
     expect.stringContaining('A complaint'),
   ])
   expect(text).not.toContain('delete servers')
+  const left = await ann.call('POST', '/person/leave', { account_id: ann.person.account_id })
+  expect(codeOf(left)).toEqual(FROZEN)
   const deleted = await ann.call('POST', '/person/delete', { password: PASSWORD })
   expect(codeOf(deleted)).toEqual([409, 'account_in_use'])
   await change('resume', ann.person.account_id)
