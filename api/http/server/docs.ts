@@ -11,7 +11,7 @@ export const openPaths: readonly Pick<Route, 'path'>[] = [{ path: '/docs' }, { p
  * @param describe makes the document; it is called once, by the first request, since most starts see none
  */
 export function mountDocs(http: FastifyInstance, describe: () => object): void {
-  // It has half a megabyte: serializing it for each request would delay all others.
+  // It has a megabyte: serializing it for each request would delay all others.
   let text: Buffer | null = null
   http.get(`${PREFIX}/openapi.json`, async (_request, reply) => {
     text ??= Buffer.from(JSON.stringify(describe()))

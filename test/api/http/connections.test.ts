@@ -100,8 +100,8 @@ test('replies that a client does not read fill no memory, and others still get t
   silent.socket.resume()
   const { 200: served = 0, 429: refused = 0 } = statusesOf(await silent.text)
   expect(served + refused).toBe(201)
-  // 16 MiB of half a megabyte each, and what the system's own buffers took.
-  expect(served).toBeGreaterThan(20)
+  // 16 MiB of a megabyte each, and what the system's own buffers took.
+  expect(served).toBeGreaterThan(10)
   expect(refused).toBeGreaterThan(100)
   const after = connect(port, `${DESCRIPTION}connection: close\r\n\r\n`)
   expect(statusesOf(await after.text)).toEqual({ 200: 1 })
