@@ -85,8 +85,10 @@ async function faultIn(response: Response): Promise<string> {
   return isTold ? String(body.error).slice(0, 200) : 'no reason given'
 }
 
-/** Answers of a name server by which it refuses an update; other failures mean that it was not reached. */
+/** Answers of a name server by which it refuses an update. */
 const REFUSED = /\b(REFUSED|NOTAUTH|NOTZONE|NXDOMAIN|SERVFAIL|FORMERR|NOTIMP|BADSIG|BADKEY|BADTIME)\b/
+/** Words of `nsupdate` if no name server was reached. All else is about the record: one must not hold up the others. */
+const NOT_REACHED = /timed out|timeout|unreachable|refused|not reach|not be reached|cancell?ed|end of file/i
 
 /** Any name server with dynamic updates, signed by TSIG, by bind's `nsupdate`. It finds the zone of a name itself. */
 class Rfc2136 implements NameServer {
@@ -114,7 +116,9 @@ class Rfc2136 implements NameServer {
       const running = execFile('nsupdate', ['-v', '-t', '10'], options, (error, _, stderr) => {
         if (!error) return resolve()
         const said = stderr.replaceAll(secret, '…').trim().split('\n').slice(-2).join(' ').slice(0, 200)
-        if (REFUSED.test(said)) return reject(new RecordRefused(`${server} refuses: ${said}`))
+        const isAboutRecord = typeof error.code === 'number' && said !== '' && !NOT_REACHED.test(said)
+        if (REFUSED.test(said) || isAboutRecord)
+          return reject(new RecordRefused(`${server} refuses: ${said}`))
         const reason = said || 'nsupdate can not be run: is bind9-dnsutils installed?'
         reject(new NoAnswer(`${server} can't be reached: ${reason}`))
       })

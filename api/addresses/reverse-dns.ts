@@ -128,7 +128,9 @@ async function dueRecords(db: Queries, place: string, now: number): Promise<Due[
     .where((eb) =>
       eb.or([eb('record.name', 'is not', null), eb('place', '<>', place), eb('look_at', '<=', now)]),
     )
-    .orderBy('look_at')
+    // Those that failed come last: bad names of one customer hold up nobody else's.
+    .orderBy((eb) => eb.fn.coalesce('failures', eb.val(0)))
+    .orderBy((eb) => eb.fn.coalesce('look_at', eb.val(0)))
     .limit(AT_ONCE)
     .execute()
   const wanted = await named(db)
@@ -142,7 +144,8 @@ async function dueRecords(db: Queries, place: string, now: number): Promise<Due[
         eb('look_at', '<=', now),
       ]),
     )
-    .orderBy('look_at')
+    .orderBy((eb) => eb.fn.coalesce('failures', eb.val(0)))
+    .orderBy((eb) => eb.fn.coalesce('look_at', eb.val(0)))
     .limit(AT_ONCE - gone.length)
     .execute()
   return [...gone, ...wanted]

@@ -35,7 +35,8 @@ const Family = Type.Enum(['ipv4', 'ipv6'], {
 })
 const ReverseDns = Type.String({
   maxLength: 253,
-  pattern: String.raw`^[A-Za-z0-9-]{1,63}(\.[A-Za-z0-9-]{1,63})+$`,
+  // RFC 1123, section 2.1: no label begins or ends with a hyphen.
+  pattern: String.raw`^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)+$`,
   examples: ['mail.example.com'],
   errorMessage: 'must be a whole name such as mail.example.com.',
 })

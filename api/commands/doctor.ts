@@ -240,7 +240,7 @@ async function examine(parts: readonly Part[]): Promise<Finding[]> {
 export function doctorCommand(config: ReadConfig): Command {
   return new Command('doctor')
     .description(
-      'examine this installation: service, disk, clock, catalogue, backups, charges, mail, name, certificate and the walls between customers; ends with 1 if something is at fault',
+      'examine this installation: service, disk, clock, catalogue, backups, charges, mail, copies, reverse DNS, name, certificate and the walls between customers; ends with 1 if something is at fault',
     )
     .action(async () => {
       const parsed = config()

@@ -91,6 +91,9 @@ test.each(Object.entries(servers))(
     for (let times = 0; times < 2; times++) await set('203.0.113.7', null)
     expect(await nameOf('203.0.113.7')).toBe('ENOTFOUND')
     await expect(set('198.51.100.1', 'mail.example.com')).rejects.toThrow(/no zone for|refuses/)
+    // nsupdate refuses it by itself, before it asks the name server.
+    const bad = await set('203.0.113.7', '-a.example.com').then(() => 'set', String)
+    expect(bad).not.toMatch(/can't be reached/)
   },
 )
 

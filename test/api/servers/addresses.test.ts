@@ -190,7 +190,14 @@ test('the name for the DNS is kept, and must be one', async () => {
   const name = (reverse_dns: string | null) => t.call('PATCH', `/addresses/${address_id}`, { reverse_dns })
   expect((await name('mail.example.com')).body.reverse_dns).toBe('mail.example.com')
   expect((await t.call('GET', `/addresses/${address_id}`)).body.reverse_dns).toBe('mail.example.com')
-  for (const wrong of ['mail', 'a b.example.com', 'x.\nIN PTR y.', `${'a'.repeat(64)}.com`])
+  for (const wrong of [
+    'mail',
+    '-a.example.com',
+    'a-.example.com',
+    'a b.example.com',
+    'x.\nIN PTR y.',
+    `${'a'.repeat(64)}.com`,
+  ])
     expect((await name(wrong)).status).toBe(422)
   expect((await name(null)).body.reverse_dns).toBeNull()
 })
