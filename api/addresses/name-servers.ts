@@ -5,6 +5,10 @@ import { boundedFetch, NoAnswer } from '../outgoing.ts'
 
 const TTL_S = 3600
 const PATIENCE_MS = 10_000
+/** The records of a turn share what was asked about zones. */
+const ZONES_KNOWN_MS = 60_000
+/** Labels of the host part of an IPv6 name: each customer has a whole /64, so no zone begins within one. */
+const HOST_LABELS = 16
 
 /** A name server refuses a record. The message says why, for the operator. */
 export class RecordRefused extends Error {}
@@ -31,6 +35,8 @@ class PowerDns implements NameServer {
   readonly #api: string
   readonly #key: string
   readonly #clock: Clock
+  readonly #hasZone = new Map<string, boolean>()
+  #forgetAt = 0
 
   constructor({ url, key }: Extract<NameServerSettings, { kind: 'pdns' }>, clock: Clock) {
     this.#clock = clock
@@ -52,16 +58,29 @@ class PowerDns implements NameServer {
   /** @throws RecordRefused if it has no zone for the name */
   async #zoneOf(name: string): Promise<string> {
     const labels = name.split('.')
+    const first = name.endsWith('.ip6.arpa.') ? HOST_LABELS : 1
     // The last four are two labels of a delegated zone at least, the top ones, and the empty root.
-    for (let at = 1; at <= labels.length - 4; at++) {
+    for (let at = first; at <= labels.length - 4; at++) {
       const zone = labels.slice(at).join('.')
-      const response = await this.#call(`?zone=${zone}&dnssec=false`, {})
-      if (!response.ok)
-        throw new RecordRefused(`PowerDNS replied ${response.status}: ${await faultIn(response)}`)
-      const found: unknown = await response.json().catch(() => null)
-      if (Array.isArray(found) && found.length > 0) return zone
+      if (await this.#has(zone)) return zone
     }
     throw new RecordRefused(`PowerDNS has no zone for ${name}`)
+  }
+
+  async #has(zone: string): Promise<boolean> {
+    if (this.#clock.now() >= this.#forgetAt) {
+      this.#hasZone.clear()
+      this.#forgetAt = this.#clock.now() + ZONES_KNOWN_MS
+    }
+    const known = this.#hasZone.get(zone)
+    if (known !== undefined) return known
+    const response = await this.#call(`?zone=${zone}&dnssec=false`, {})
+    if (!response.ok)
+      throw new RecordRefused(`PowerDNS replied ${response.status}: ${await faultIn(response)}`)
+    const found: unknown = await response.json().catch(() => null)
+    const has = Array.isArray(found) && found.length > 0
+    this.#hasZone.set(zone, has)
+    return has
   }
 
   async #call(path: string, options: { method?: string; body?: string }): Promise<Response> {

@@ -145,6 +145,8 @@ async function dueRecords(db: Queries, place: string, now: number): Promise<Due[
       ]),
     )
     .orderBy((eb) => eb.fn.coalesce('failures', eb.val(0)))
+    // Changed names do not wait for those that are only sent again.
+    .orderBy((eb) => eb.case().when('record.name', '=', eb.ref('reverse_dns')).then(1).else(0).end())
     .orderBy((eb) => eb.fn.coalesce('look_at', eb.val(0)))
     .limit(AT_ONCE - gone.length)
     .execute()

@@ -94,6 +94,11 @@ test('of a /64 the address of its server has the name', async () => {
   const [[name, target] = []] = [...dns.records]
   expect(name).toMatch(/^2(\.0){15}(\.[0-9a-f]){4}\.7\.0\.0\.0\.8\.b\.d\.0\.1\.0\.0\.2\.ip6\.arpa\.$/)
   expect(target).toBe('six.example.com.')
+  // Its zone is a /48, so the /64, /60, /56 and /52 are asked for first; the next name knows the /48.
+  expect(dns.requests).toBe(6)
+  await reserve(t, 'ipv6', 'next.example.com')
+  await publish()
+  expect([dns.records.size, dns.requests <= 6 + 5]).toEqual([2, true])
 })
 
 test('the next account with an address does not inherit its name, even if the name server was away', async () => {
@@ -136,6 +141,24 @@ test('a refused name waits longer each time, and keeps no other from being publi
   expect([...dns.records.keys()]).toEqual([other.record])
   t.clock.advance(60_000)
   expect([await publish(), dns.records.size]).toEqual([1, 2])
+})
+
+test('changed names come before those that are only sent again, and names that failed come last', async () => {
+  const { t, dns, publish } = await publishing()
+  const failed = await reserve(t, 'ipv4', 'bad.example.com')
+  dns.fault = 'refuses'
+  await publish()
+  dns.fault = 'none'
+  const same = await reserve(t, 'ipv4', 'same.example.com')
+  await publish()
+  t.clock.advance(1000)
+  const changed = await reserve(t, 'ipv4', 'mail.example.com')
+  await publish()
+  t.clock.advance(DAY)
+  dns.records.clear()
+  for (const { path } of [failed, changed]) await t.call('PATCH', path, { reverse_dns: 'www.example.com' })
+  expect(await publish()).toBe(3)
+  expect([...dns.records.keys()]).toEqual([changed.record, same.record, failed.record])
 })
 
 test('names that others have changed at the name server are set again within a day', async () => {
