@@ -1557,7 +1557,7 @@ export interface OperatedAccount {
   status_reason: string | null
   /** When the status changed; null if it never did */
   status_since: string | null
-  /** Whether it is frozen: suspended, cut off, and kept as evidence until it is resumed */
+  /** True if the operator has frozen it: it is suspended, cut off, and kept as evidence until it is resumed */
   is_frozen: boolean
   /** Sum of all transactions; negative if the account owes money, in rubles with two decimals */
   balance: string

@@ -46,7 +46,8 @@ export const OperatedAccount = Type.Object(
       examples: [null],
     }),
     is_frozen: Type.Boolean({
-      description: 'Whether it is frozen: suspended, cut off, and kept as evidence until it is resumed',
+      description:
+        'True if the operator has frozen it: it is suspended, cut off, and kept as evidence until it is resumed',
       examples: [false],
     }),
     balance: money('Sum of all transactions; negative if the account owes money'),

@@ -1,4 +1,5 @@
 import { findAccount } from '../accounts/accounts.ts'
+import type { AccountTable } from '../accounts/tables.ts'
 import { fundsLeft } from '../billing/ledger.ts'
 import type { Clock } from '../clock.ts'
 import { type Database, inTransaction, type Queries } from '../database/database.ts'
@@ -70,15 +71,15 @@ async function deleteOrKeep({ db, clock, keepSuspendedMs }: SuspensionOptions): 
     await db.transaction().execute(async (tx) => {
       const server = await lockServer(tx, server_id)
       if (server?.status !== 'suspended') return
-      const { status, frozen_at } = await findAccount(tx, server.account_id)
-      if (frozen_at !== null) return
-      const isClosed = status === 'closed'
+      const account = await findAccount(tx, server.account_id)
+      if (account.frozen_at !== null) return
+      const isClosed = account.status === 'closed'
       const keepMs = isClosed ? CLOSED_MS : keepSuspendedMs
       if (keepMs === null) return
       if (server.delete_at === null)
         return updateServer(tx, server, { delete_at: now + keepMs, updated_at: now })
       // The account has just paid, so the next check resumes the server.
-      const isPaid = (await reasonToSuspend(tx, server)) === null
+      const isPaid = (await reasonToSuspend(tx, server, account)) === null
       if (isPaid && !(await missingToResume(tx, server.account_id))) return
       if (server.delete_at <= now) await beginDelete(tx, server, now)
     })
@@ -121,14 +122,14 @@ async function suspend(
   const server = await lockServer(tx, serverId)
   if (!server || server.copying !== null) return
   // The reason is read again under the lock, because a top-up may have arrived meanwhile.
-  const reason = await reasonToSuspend(tx, server)
+  const account = await findAccount(tx, server.account_id)
+  const reason = await reasonToSuspend(tx, server, account)
   if (reason === null) return
   const suspend = suspendable[server.status]
   if (!suspend) return
   if (isOff(server.status)) return becomeSuspended(tx, server, { from: suspend, reason, now })
   // A guest that its owner may have prepared gets no time to remove traces.
-  const force =
-    reason === 'account_suspended' && (await findAccount(tx, server.account_id)).frozen_at !== null
+  const force = reason === 'account_suspended' && account.frozen_at !== null
   await begin(
     tx,
     server,
@@ -154,11 +155,13 @@ export async function becomeSuspended(
   if (server.billed_since !== null) await billServer(tx, server, false, now)
 }
 
+/** @param known the server's account, if it was read since the server was locked */
 async function reasonToSuspend(
   tx: Queries,
   { account_id, suspension_reason }: ServerTable,
+  known?: AccountTable,
 ): Promise<string | null> {
-  if ((await findAccount(tx, account_id)).status !== 'active') return 'account_suspended'
+  if ((known ?? (await findAccount(tx, account_id))).status !== 'active') return 'account_suspended'
   if (suspension_reason !== null) return HELD
   return (await fundsLeft(tx, account_id)) > 0 ? null : SUSPENDED
 }
