@@ -60,6 +60,8 @@ export interface Config {
   readonly graceMs: number
   /** The time after which suspended servers are deleted; null: never. */
   readonly keepSuspendedMs: number | null
+  /** The time for which each charge is kept by itself; null: for ever. */
+  readonly keepChargesMs: number | null
   readonly hasConsole: boolean
   readonly hasHcloud: boolean
   /** Requests a minute. */
@@ -99,13 +101,6 @@ export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }
 
-/** Refuses to take a mistyped place for an empty installation. @param setting the setting that names the place */
-export function noInstallation(place: string, setting: string): ConfigError {
-  return new ConfigError(
-    `No installation found in ${place}. Is ${setting} right? Only berthd serve, berthd migrate and berthd account create start a new installation.`,
-  )
-}
-
 /** A command was used correctly, but failed. The message says why. */
 export class CommandError extends Error {
   override readonly name = 'CommandError'
@@ -136,7 +131,10 @@ export function readConfig(env: NodeJS.ProcessEnv, flags: Partial<Record<Setting
     isPublic: oneOf('isPublic', raw('isPublic'), ['on', 'off'] as const) === 'on',
     sshPorts: readPortRange(raw('sshPorts')),
     graceMs: readHours('graceMs', raw('graceMs')),
-    keepSuspendedMs: readDays('keepSuspendedMs', raw('keepSuspendedMs')),
+    // In less than a week, customers may not hear of it in time.
+    keepSuspendedMs: readDays('keepSuspendedMs', raw('keepSuspendedMs'), 7),
+    // Invoices of the two months before may still be to come.
+    keepChargesMs: readDays('keepChargesMs', raw('keepChargesMs'), 92),
     hasHcloud: oneOf('hasHcloud', raw('hasHcloud'), ['on', 'off'] as const) === 'on',
     hasConsole: oneOf('hasConsole', raw('hasConsole'), ['on', 'off'] as const) === 'on',
     rateLimits: readRateLimits(raw('rateLimits')),
@@ -231,11 +229,10 @@ function readHours(name: SettingName, value: string): number {
   return Number(value) * 3600_000
 }
 
-/** In less than a week, customers may not hear of it in time. */
-function readDays(name: SettingName, value: string): number | null {
+function readDays(name: SettingName, value: string, least: number): number | null {
   if (value === '0') return null
-  if (!/^\d{1,4}$/.test(value) || Number(value) < 7)
-    refuse(name, value, 'it must be 0, or a whole number of days from 7.')
+  if (!/^\d{1,4}$/.test(value) || Number(value) < least)
+    refuse(name, value, `it must be 0, or a whole number of days from ${least}.`)
   return Number(value) * 24 * 3600_000
 }
 

@@ -96,6 +96,12 @@ export const settings = {
     fallback: '0',
     help: 'days after which servers that stay suspended are deleted, with their data; 0: never',
   },
+  keepChargesMs: {
+    env: 'BERTH_CHARGES_DAYS',
+    flag: '--charges-days',
+    fallback: '400',
+    help: 'days for which each hourly charge is kept by itself; those of earlier months become one for each server; 0: for ever',
+  },
   hasHcloud: {
     env: 'BERTH_HCLOUD',
     flag: '--hcloud',

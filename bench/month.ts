@@ -6,6 +6,7 @@ import { v7 as uuid } from 'uuid'
 import { createAccount } from '../api/accounts/accounts.ts'
 import { chargeDue } from '../api/billing/metering.ts'
 import { changeRate } from '../api/billing/rates.ts'
+import { rollUpDue } from '../api/billing/rollup.ts'
 import { usageOf } from '../api/billing/usage.ts'
 import { readCatalog } from '../api/catalog/file.ts'
 import { resolvePlan } from '../api/catalog/plans.ts'
@@ -43,6 +44,7 @@ export async function benchMonth(): Promise<void> {
     console.log(
       `a month of 1,000 servers, hour by hour: ${seconds.toFixed(1)} s (target: under 30), ${n} charges, ${(statSync(file).size / 1000 / 2 ** 20).toFixed(2)} MB a server`,
     )
+    await rolledUp(db, december.until)
   })
   await withServers(10_000, december.from, async (db) => {
     await chargeDue({ db, items }, december.from + HOUR)
@@ -51,6 +53,26 @@ export async function benchMonth(): Promise<void> {
     const seconds = (performance.now() - start) / 1000
     console.log(`three days of 10,000 servers, made up for at once: ${seconds.toFixed(1)} s`)
   })
+}
+
+/** Rolls up the month. */
+async function rolledUp(db: Database, until: number): Promise<void> {
+  const clock = { ...systemClock, now: () => until }
+  const [start, cpu] = [performance.now(), process.cpuUsage()]
+  let longest = 0
+  for (let rounds = 0, at = start; rounds < 1_000 / SERVERS_OF_ONE; rounds++) {
+    await rollUpDue({ db, clock, keepMs: 0 })
+    longest = Math.max(longest, performance.now() - at)
+    at = performance.now()
+  }
+  const { user, system } = process.cpuUsage(cpu)
+  const { n } = await db
+    .selectFrom('transactions')
+    .select((eb) => eb.fn.countAll<number>().as('n'))
+    .executeTakeFirstOrThrow()
+  const figures = [(performance.now() - start) / 1000, (user + system) / 1e6, longest / 1000]
+  const [seconds, ofCpu, most] = figures.map((figure) => figure.toFixed(1))
+  console.log(`rolled up: ${n} entries, ${seconds} s, ${ofCpu} s of CPU, the longest round ${most} s`)
 }
 
 async function withServers(

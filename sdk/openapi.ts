@@ -3737,13 +3737,13 @@ export interface Transaction {
   item_name: string | null
   /** The same as `item_id` if the item is a server; null if it is not, or if there is no item */
   server_id: string | null
-  /** Start of the hour in which the charged time begins; null if the transaction is not a charge */
+  /** Start of the hour in which the charged time begins, of several charges that of the first; null if the transaction is not a charge */
   hour: string | null
   /** Length of the charged time in seconds; null if the transaction is not a charge */
   seconds: number | null
   /** Traffic that was charged for in this time, in bytes; null if the charge is for the time itself, and for other transactions */
   traffic_bytes: number | null
-  /** Short text in English: for a charge its hour and time or traffic, otherwise the text of the operator */
+  /** Short text in English: for a charge its hour and time or traffic, for several charges their first and last hour, otherwise the text of the operator */
   description: string
   /** When it was created (RFC 3339, UTC) */
   created_at: string

@@ -139,6 +139,7 @@ function append(
       balance_after: ledger.balance,
       ...(charged ?? NO_CHARGE),
       server_id: charged?.item_id ?? null,
+      first_hour: null,
       description,
       reference,
       created_at: now,
@@ -154,11 +155,7 @@ async function save(
   ledgers: readonly LedgerTable[],
   rows: readonly TransactionTable[],
 ): Promise<void> {
-  for (let at = 0; at < rows.length; at += ROWS_AT_ONCE)
-    await tx
-      .insertInto('transactions')
-      .values(rows.slice(at, at + ROWS_AT_ONCE))
-      .execute()
+  await insertEntries(tx, rows)
   await tx
     .insertInto('ledgers')
     .values(ledgers)
@@ -173,6 +170,15 @@ async function save(
       })),
     )
     .execute()
+}
+
+/** Adds rows that continue an account's chain, or take the place of a part of it. */
+export async function insertEntries(tx: Queries, rows: readonly TransactionTable[]): Promise<void> {
+  for (let at = 0; at < rows.length; at += ROWS_AT_ONCE)
+    await tx
+      .insertInto('transactions')
+      .values(rows.slice(at, at + ROWS_AT_ONCE))
+      .execute()
 }
 
 /** The entry that was booked with a reference: the account's own, or that of another account. */
@@ -215,11 +221,13 @@ async function takeReference(
   throw other ? new ReferenceTaken(other, entry) : new Error('a reference without its entry')
 }
 
-/** Notes which months an account's documents cover, and when the next one is due. */
-export async function noteDocuments(
+type Progress = 'documented_until' | 'document_due_at' | 'rolled_until' | 'rolled_after' | 'rolled_entries'
+
+/** Notes which months of an account are in documents or rolled up. */
+export async function noteProgress(
   db: Queries,
   accountId: string,
-  note: Partial<Pick<LedgerTable, 'documented_until' | 'document_due_at'>>,
+  note: Partial<Pick<LedgerTable, Progress>>,
 ): Promise<void> {
   await db.updateTable('ledgers').set(note).where('account_id', '=', accountId).execute()
 }
@@ -314,13 +322,13 @@ export async function listTransactions(db: Queries, lent: NamedItems, accountId:
   const ids = new Set(entries.flatMap(({ item_id }) => item_id ?? []))
   const names = await namesOf(db, lent, [...ids])
   const items = entries.map((entry) => ({ ...entry, item_name: names.get(entry.item_id ?? '') ?? null }))
-  // Entries are numbered without gaps: the last one's number is how many there are.
+  // Only the numbers of entries that were rolled up are missing.
   const ledger = await db
     .selectFrom('ledgers')
-    .select('sequence')
+    .select((eb) => eb(eb.fn.coalesce('sequence', eb.lit(0)), '-', eb.ref('rolled_entries')).as('total'))
     .where('account_id', '=', accountId)
     .executeTakeFirst()
-  return { items, total: ledger?.sequence ?? 0 }
+  return { items, total: ledger?.total ?? 0 }
 }
 
 /** The names of items, by their ids; items that are unknown are absent. */

@@ -76,7 +76,7 @@ export const Transaction = Type.Object(
     item_name: nullable(ItemName, { description: `${ITEM_NAME}; ${NO_CHARGE}` }),
     server_id: ItemServerId,
     hour: nullable(timestamp('Start of the hour'), {
-      description: `Start of the hour in which the charged time begins; ${NO_CHARGE}`,
+      description: `Start of the hour in which the charged time begins, of several charges that of the first; ${NO_CHARGE}`,
       examples: ['2026-11-20T13:00:00.000Z'],
     }),
     seconds: nullable(Type.Integer({ examples: [3600] }), {
@@ -89,12 +89,16 @@ export const Transaction = Type.Object(
     }),
     description: Type.String({
       description:
-        'Short text in English: for a charge its hour and time or traffic, otherwise the text of the operator',
+        'Short text in English: for a charge its hour and time or traffic, for several charges their first and last hour, otherwise the text of the operator',
       examples: ['2026-11-20 13:00 UTC, 1 h'],
     }),
     created_at: CreatedAt,
   },
-  { title: 'Transaction', description: 'An entry of the ledger; entries are never changed or deleted' },
+  {
+    title: 'Transaction',
+    description:
+      'An entry of the ledger. Entries are never changed or deleted, but charges are rolled up when they are as old as the operator says, usually a year: those for an item that no other entry divides become one, and no balance changes.',
+  },
 )
 export type Transaction = Static<typeof Transaction>
 

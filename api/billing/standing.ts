@@ -10,6 +10,7 @@ const LOW_HOURS = 72
 export const EMPTY_LEDGER = {
   ...{ sequence: null, balance: 0, credit_limit: 0, paid: 0, low_since: null, depleted_since: null },
   ...{ documented_until: 0, document_due_at: 0, top_up_below: null, top_up_at: null },
+  ...{ rolled_until: 0, rolled_after: 0, rolled_entries: 0 },
 } as const satisfies Omit<LedgerTable, 'account_id'>
 
 /** The amount that an account can spend: its balance and its credit limit, in units. */

@@ -12,11 +12,14 @@ declare module '../database/schema.ts' {
 export const itemTypes = ['server', 'address', 'snapshot', 'volume', 'image', 'backup', 'iso'] as const
 export type ItemType = (typeof itemTypes)[number]
 
-/** An entry of an account's ledger. Entries are a chain that foreign keys hold together; none is changed or removed. */
+/**
+ * An entry of an account's ledger. Entries are a chain that foreign keys hold together. None is changed or removed, but
+ * the charges of long ago are rolled up: those for an item become one entry, and no balance beside them changes.
+ */
 export interface TransactionTable {
   transaction_id: string
   account_id: string
-  /** 1, 2, 3… within the account. */
+  /** 1, 2, 3… within the account; the numbers of entries that were rolled up are missing. */
   sequence: number
   /** The sequence of the entry before; null for the first. */
   previous: number | null
@@ -33,6 +36,8 @@ export interface TransactionTable {
   project_id: string | null
   hour: number | null
   seconds: number | null
+  /** For charges that were rolled up: the hour in which the first of them begins; `hour` is that of the last. */
+  first_hour: number | null
   /** For a charge for traffic: the bytes billed. */
   bytes: number | null
   description: string
@@ -68,6 +73,11 @@ export interface LedgerTable {
   top_up_below: number | null
   /** The time from which that may happen; null: not before the balance has been above the line. */
   top_up_at: number | null
+  /** The end of the last month whose charges are rolled up (0: none yet), and the entry up to which the next one is. */
+  rolled_until: number
+  rolled_after: number
+  /** The entries that this took away. */
+  rolled_entries: number
 }
 
 /** The price of an item over a period. */

@@ -14,7 +14,7 @@ export function transactionView(row: TransactionTable & { item_name: string | nu
     item_id: row.item_id,
     item_name: row.item_name,
     server_id: ifServer(row.item_type, row.item_id),
-    hour: row.hour === null ? null : isoTime(row.hour),
+    hour: row.hour === null ? null : isoTime(row.first_hour ?? row.hour),
     seconds: row.seconds,
     traffic_bytes: row.bytes,
     description: row.hour === null ? row.description : chargeDescription(row.hour, row),
@@ -28,10 +28,14 @@ function ifServer(type: ItemType | null, value: string | null): string | null {
 }
 
 /** Usually "2026-11-20 13:00 UTC, 1 h". It is composed on reading, as each server has hundreds of them a month. */
-function chargeDescription(hour: number, { seconds, bytes }: TransactionTable): string {
-  const from = `${isoTime(hour).slice(0, 16).replace('T', ' ')} UTC`
-  if (bytes !== null) return `${from}, ${gigabytes(bytes)} GB of traffic`
-  return `${from}, ${duration(seconds ?? 0)}`
+function chargeDescription(hour: number, { first_hour, seconds, bytes }: TransactionTable): string {
+  const when = `${first_hour === null ? '' : `${minute(first_hour)} to `}${minute(hour)} UTC`
+  if (bytes !== null) return `${when}, ${gigabytes(bytes)} GB of traffic`
+  return `${when}, ${duration(seconds ?? 0)}`
+}
+
+function minute(at: number): string {
+  return isoTime(at).slice(0, 16).replace('T', ' ')
 }
 
 /** Rounds to whole MB. */

@@ -25,6 +25,8 @@ interface BillingWorkerOptions {
   expireCredits: () => Promise<unknown>
   /** Issues documents of months that have ended. */
   issueDocuments: () => Promise<unknown>
+  /** Rolls up charges of long ago. */
+  rollUp: () => Promise<unknown>
 }
 
 /** Charges items, changes prices, and suspends and resumes servers, as long as the service runs. */
@@ -58,7 +60,7 @@ export class BillingWorker {
    */
   async look(): Promise<void> {
     const { db, clock, log, peers, items, reprice, suspendAndResume, warn } = this.#options
-    const { expireCredits, issueDocuments } = this.#options
+    const { expireCredits, issueDocuments, rollUp } = this.#options
     const now = clock.now()
     const onFault: MeteringOptions['onFault'] = (item, err) =>
       item
@@ -71,6 +73,7 @@ export class BillingWorker {
     await this.#attempt('people could not be warned', warn)
     await this.#attempt('the end of credits could not be booked', expireCredits)
     await this.#attempt('documents could not be issued', issueDocuments)
+    await this.#attempt('charges could not be rolled up', rollUp)
   }
 
   /** Runs one part of a round. A part that fails must not prevent the others. */

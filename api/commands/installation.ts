@@ -14,7 +14,7 @@ import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { FastifyBaseLogger as Logger } from 'fastify'
 import { systemClock } from '../clock.ts'
-import { CommandError, type Config, ConfigError, noInstallation } from '../config.ts'
+import { CommandError, type Config, ConfigError } from '../config.ts'
 import { type Database, isDamaged, isUnavailable } from '../database/database.ts'
 import { MigrationFailed, migrate, SchemaTooNew } from '../database/migrate.ts'
 import { copySqlite, openSqlite } from '../database/sqlite.ts'
@@ -22,6 +22,7 @@ import { syncFolder, writeWholeSync } from '../files.ts'
 import { folderMailer, type Mailer, smtpMailer } from '../mail/mailer.ts'
 import { messageOf } from '../message-of.ts'
 import { Secrets } from '../secrets.ts'
+import { noInstallation } from './no-installation.ts'
 
 /** Loaded on demand, because it loads pg. */
 const onPostgres = () => import('./on-postgres.ts')

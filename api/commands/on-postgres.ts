@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger as Logger } from 'fastify'
 import pino from 'pino'
 import type { Clock } from '../clock.ts'
-import { CommandError, type Config, ConfigError, noInstallation } from '../config.ts'
+import { CommandError, type Config, ConfigError } from '../config.ts'
 import { type Database, isUnavailable, migrations, type Queries } from '../database/database.ts'
 import { MigrationFailed, migrate, pendingMigrations, SchemaTooNew } from '../database/migrate.ts'
 import { openPostgres } from '../database/postgres.ts'
@@ -16,6 +16,7 @@ import { InUse, isServedFrom, Link } from '../processes/link.ts'
 import { Members } from '../processes/members.ts'
 import { processName } from '../processes/name.ts'
 import { Secrets } from '../secrets.ts'
+import { noInstallation } from './no-installation.ts'
 
 /** The time that the start of a service waits for a database that does not answer yet. */
 const START_MS = 60_000

@@ -81,6 +81,7 @@ import * as credits from './migrations/0070-credits.ts'
 import * as reverseRecords from './migrations/0071-reverse-records.ts'
 import * as creditLimit from './migrations/0072-credit-limit.ts'
 import * as frozenAccounts from './migrations/0073-frozen-accounts.ts'
+import * as rolledUpCharges from './migrations/0074-rolled-up-charges.ts'
 import { PostgresConnection, Unchanged, Unreachable } from './postgres-connection.ts'
 import type { Schema } from './schema.ts'
 
@@ -166,6 +167,7 @@ export const migrations: Record<string, Migration> = {
   '0071-reverse-records': reverseRecords,
   '0072-credit-limit': creditLimit,
   '0073-frozen-accounts': frozenAccounts,
+  '0074-rolled-up-charges': rolledUpCharges,
 }
 
 /**
@@ -257,6 +259,12 @@ export async function untilFree<Result>(attempt: () => Promise<Result>): Promise
     } catch (error) {
       if (!(error instanceof Taken)) throw error
     }
+}
+
+/** Lets references that are deferrable be checked at the end of this transaction, which replaces what they refer to. */
+export async function deferReferences(tx: Queries): Promise<void> {
+  const defer = isSqlite(tx) ? sql`PRAGMA defer_foreign_keys = ON` : sql`SET CONSTRAINTS ALL DEFERRED`
+  await defer.execute(tx)
 }
 
 /** Runs a function in a transaction and rolls it back. */

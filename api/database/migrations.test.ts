@@ -10,6 +10,18 @@ import { openSqlite } from './sqlite.ts'
 /** From this migration on, processes of the previous version run beside those of the next. */
 const TOGETHER_SINCE = '0026-processes'
 
+/**
+ * Changes that look as if they took something away, and don't: what older programs add to the ledger goes on from its
+ * end, so no two entries of theirs have one number, or name one entry. No program names these indexes in ON CONFLICT.
+ */
+const HARMLESS: Record<string, string[]> = {
+  '0074-rolled-up-charges': [
+    'transactions (account_id,sequence) is unique no more',
+    "transactions (account_id) WHERE previous IS NULL is to be unique, which older programs don't know",
+    "transactions (account_id,previous) is to be unique, which older programs don't know",
+  ],
+}
+
 interface Table {
   columns: Map<string, { type: string; isFilled: boolean }>
   /** The columns of unique indexes, with their conditions: what ON CONFLICT of the older program names. */
@@ -95,5 +107,5 @@ test('migrations only add, so that processes of the version before can go on ser
   ])
   expect(found['0020-addresses']).toContain('addresses keeps older programs from deleting rows of accounts')
   const later = Object.entries(found).filter(([name]) => name > TOGETHER_SINCE)
-  for (const [name, taken] of later) expect([name, taken]).toEqual([name, []])
+  for (const [name, taken] of later) expect([name, taken]).toEqual([name, HARMLESS[name] ?? []])
 })

@@ -2,6 +2,7 @@ import { findAccount } from '../accounts/accounts.ts'
 import { projectNames } from '../accounts/projects.ts'
 import { mailAnnouncements } from '../announcements/mailing.ts'
 import { type Issuing, issueDue } from '../billing/documents/issuing.ts'
+import { rollUpDue } from '../billing/rollup.ts'
 import { BillingWorker } from '../billing/worker.ts'
 import { expireDue } from '../credits/credits.ts'
 import type { Queries } from '../database/database.ts'
@@ -28,7 +29,7 @@ export function charging(
   mailing: { siteUrl: () => string; mailed: () => void },
 ) {
   const { db, clock, log, catalog, secrets, peers, graceMs = DAY_MS, keepSuspendedMs = null } = options
-  const { yookassa = null, stripe = null, receipt = null } = options
+  const { yookassa = null, stripe = null, receipt = null, keepChargesMs = null } = options
   const providers: PaymentProvider[] = [
     ...(yookassa ? [new YooKassa(yookassa, { clock, receipt })] : []),
     ...(stripe ? [new Stripe(stripe, clock)] : []),
@@ -58,6 +59,12 @@ export function charging(
     },
     expireCredits: () => expireDue({ db, clock }),
     issueDocuments: () => issueDue(issuing),
+    rollUp: () =>
+      rollUpDue({
+        ...{ db, clock, keepMs: keepChargesMs },
+        onFault: (account_id, err) =>
+          log.error({ err, account_id }, 'charges could not be rolled up; trying again'),
+      }),
   })
   const payments = new PaymentWorker({
     ...{ db, clock, catalog, log, peers, providers, ...mailing },

@@ -36,6 +36,8 @@ export interface AppOptions {
   graceMs?: number
   /** The time after which suspended servers are deleted (default: never). */
   keepSuspendedMs?: number | null
+  /** The time for which each charge is kept by itself (default: for ever). */
+  keepChargesMs?: number | null
   /** The address that customers' ssh commands name. */
   sshHost: string
   /** The URL of the API, including /v1 (default: the address that its description was loaded from). */

@@ -7,7 +7,7 @@ import type { Database, Queries } from '../../database/database.ts'
 import { isoTime } from '../../http/contract/fields.ts'
 import { formatMoney } from '../../money.ts'
 import { monthStart } from '../accrual.ts'
-import { lockLedgers, type NamedItems, namesOf, noteDocuments, post } from '../ledger.ts'
+import { lockLedgers, type NamedItems, namesOf, noteProgress, post } from '../ledger.ts'
 import type { LedgerTable } from '../tables.ts'
 import { monthName } from '../view.ts'
 import { linesOf, sumOf } from './content.ts'
@@ -57,7 +57,7 @@ export async function issueDue(options: Issuing): Promise<number> {
       await db.transaction().execute((tx) => issueNext(tx, options, { accountId, seller }))
     } catch (error) {
       onFault?.(accountId, error)
-      await noteDocuments(db, accountId, { document_due_at: clock.now() + AFTER_FAULT_MS })
+      await noteProgress(db, accountId, { document_due_at: clock.now() + AFTER_FAULT_MS })
     }
   return due.length
 }
@@ -74,9 +74,9 @@ async function issueNext(
   if (!ledger || ledger.document_due_at > now) return
   const from = Math.max(ledger.documented_until, seller.firstMonth)
   const until = monthStart(from, 1)
-  if (until > now) return noteDocuments(tx, accountId, { document_due_at: until })
+  if (until > now) return noteProgress(tx, accountId, { document_due_at: until })
   if (await isCharging(tx, accountId, until))
-    return noteDocuments(tx, accountId, { document_due_at: now + CHARGED_IN_MS })
+    return noteProgress(tx, accountId, { document_due_at: now + CHARGED_IN_MS })
   const last = await lastDocument(tx, accountId)
   const after = last?.last_transaction ?? ledger.sequence ?? 0
   const stretch = { accountId, from, until, after }
@@ -85,7 +85,7 @@ async function issueNext(
     const opening = last?.closing_balance ?? ledger.balance - (await bookedSince(tx, accountId, from))
     await issue(tx, options, { seller, ledger, stretch, movement, opening })
   }
-  await noteDocuments(tx, accountId, { documented_until: until, document_due_at: monthStart(until, 1) })
+  await noteProgress(tx, accountId, { documented_until: until, document_due_at: monthStart(until, 1) })
 }
 
 /** True if an item may still be charged for time before a moment. */
