@@ -21,6 +21,8 @@ export default defineConfig({
     // that run the service in memory share a process (isolate: false), since to load it takes longer than most of them.
     // So do unit tests: without it, each file of rules would parse all sources again.
     maxWorkers: 3,
+    // Node runs the files as they are, from its cache of compiled code. Vite would transform them for each project.
+    experimental: { viteModuleRunner: false, nodeLoader: false },
     // Nobody waits this long but where something hangs: a busy machine is no reason to fail.
     testTimeout: 300_000,
     hookTimeout: 300_000,
@@ -31,6 +33,8 @@ export default defineConfig({
         test: {
           name: 'unit',
           isolate: false,
+          // It imports components of the console, whose JSX Node doesn't run.
+          experimental: { viteModuleRunner: true },
           include: ['api/**/*.test.ts', 'test/*.test.ts'],
           exclude: ['api/drivers/{guest,qemu,incus}/**'],
         },
@@ -66,7 +70,7 @@ export default defineConfig({
         ? [
             {
               extends: true as const,
-              test: { name: 'browser', include: ['test/browser/**/*.test.ts'] },
+              test: { name: 'browser', isolate: false, include: ['test/browser/**/*.test.ts'] },
             },
           ]
         : []),
@@ -79,6 +83,7 @@ export default defineConfig({
         test: {
           // BERTH_URL and BERTH_TOKEN name another service than the one that is started for this.
           name: 'acceptance',
+          isolate: false,
           include: [
             process.env.BERTH_PROFILE === 'smoke'
               ? 'test/acceptance/smoke.test.ts'
