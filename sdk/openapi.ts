@@ -1761,6 +1761,8 @@ export interface OperatedServer {
   disk_gb: number
   /** Its template; null if it was created from an image without one */
   template_id: string | null
+  /** Id of the snapshot, backup or image that its disk was made from at last, which may be deleted by now; null: its template */
+  source_id: string | null
   /** SSH keys that its system was created with, including those deleted since */
   ssh_key_ids: Array<string>
   /** Its public IPv4 address; null if it has none: then connect to the address and port in `ssh` */
@@ -2744,6 +2746,8 @@ export interface Server {
   disk_gb: number
   /** Its template; null if it was created from an image without one */
   template_id: string | null
+  /** Id of the snapshot, backup or image that its disk was made from at last, which may be deleted by now; null: its template */
+  source_id: string | null
   /** SSH keys that its system was created with, including those deleted since */
   ssh_key_ids: Array<string>
   /** Its public IPv4 address; null if it has none: then connect to the address and port in `ssh` */
@@ -3010,6 +3014,8 @@ export interface ServerDetails {
   disk_gb: number
   /** Its template; null if it was created from an image without one */
   template_id: string | null
+  /** Id of the snapshot, backup or image that its disk was made from at last, which may be deleted by now; null: its template */
+  source_id: string | null
   /** SSH keys that its system was created with, including those deleted since */
   ssh_key_ids: Array<string>
   /** Its public IPv4 address; null if it has none: then connect to the address and port in `ssh` */

@@ -82,6 +82,7 @@ import * as reverseRecords from './migrations/0071-reverse-records.ts'
 import * as creditLimit from './migrations/0072-credit-limit.ts'
 import * as frozenAccounts from './migrations/0073-frozen-accounts.ts'
 import * as rolledUpCharges from './migrations/0074-rolled-up-charges.ts'
+import * as sources from './migrations/0075-sources.ts'
 import { PostgresConnection, Unchanged, Unreachable } from './postgres-connection.ts'
 import type { Schema } from './schema.ts'
 
@@ -168,6 +169,7 @@ export const migrations: Record<string, Migration> = {
   '0072-credit-limit': creditLimit,
   '0073-frozen-accounts': frozenAccounts,
   '0074-rolled-up-charges': rolledUpCharges,
+  '0075-sources': sources,
 }
 
 /**

@@ -8,6 +8,7 @@ import { MAX_LIMIT } from '../http/contract/paging.ts'
 import type { Recent } from '../http/limits/recent.ts'
 import { actorOf, knownOf } from '../http/server/call.ts'
 import type { Operation } from '../operations/schema.ts'
+import { serverNames } from '../servers/queries.ts'
 import type { Server } from '../servers/schema.ts'
 import { missing } from './errors.ts'
 import type { Inquiry, Interior } from './interior.ts'
@@ -194,6 +195,11 @@ export class Exchange {
   /** Notes the project of a server that is about to be asked for. */
   note(server: Server): void {
     this.#projects.note(server)
+  }
+
+  /** The names of the servers that have some objects; those that are gone for long have none. */
+  names(held: readonly Held[]): Promise<ReadonlyMap<string, string>> {
+    return serverNames(this.#db, this.accountId, [...new Set(held.flatMap((one) => holderOf(one) ?? []))])
   }
 
   /** Those of some servers that are in other projects. */

@@ -26,7 +26,13 @@ type Copy = { status: string } & Pick<Snapshot, 'name' | 'size_gb' | 'template_i
   Partial<Pick<Snapshot, 'server_id' | 'disk_gb' | 'labels'>> &
   Partial<Pick<Image, 'min_disk_gb' | 'os_family'>>
 
-function copyView(x: Exchange, offers: Offers, kind: CopyKind, id: string, copy: Copy): Listed {
+interface Around {
+  offers: Offers
+  /** The names of servers, by their ids. */
+  names: ReadonlyMap<string, string>
+}
+
+function copyView(x: Exchange, { offers, names }: Around, kind: CopyKind, id: string, copy: Copy): Listed {
   const { name, status, size_gb, template_id, server_id, created_at } = copy
   const template = offers.catalogue.templates.find((one) => one.template_id === template_id)
   const server = server_id === undefined ? null : x.ref('server', server_id)
@@ -35,7 +41,7 @@ function copyView(x: Exchange, offers: Offers, kind: CopyKind, id: string, copy:
   const shown = {
     ...{ id: x.ref(kind, id), type, status: state, name: null, description: name, image_size: size_gb },
     ...{ disk_size: copy.disk_gb ?? copy.min_disk_gb ?? 1, created: created_at },
-    created_from: server && { id: server, name: '' },
+    created_from: server && { id: server, name: names.get(server_id ?? '') ?? '' },
     bound_to: kind === 'backup' ? server : null,
     os_flavor: template?.os_family ?? copy.os_family ?? 'unknown',
     ...{ os_version: null, rapid_deploy: false, protection: { delete: false }, deprecated: null },
@@ -49,15 +55,22 @@ type Copied = (Snapshot | Backup | Image) & { server_id?: string }
 const idOf = (copy: Copied): string =>
   'image_id' in copy ? copy.image_id : 'backup_id' in copy ? copy.backup_id : copy.snapshot_id
 
-async function allImages(x: Exchange): Promise<Listed[]> {
+/** The project's copies of all kinds, by their ids. */
+export async function copiesOf(x: Exchange): Promise<Map<string, Listed>> {
   const offers = await offersOf(x)
   const ofKind = copyKinds.map(async (kind) => {
     const all = await x.own(await x.all<Copied>(copies[kind].list))
-    return all.map((copy) => copyView(x, offers, kind, idOf(copy), copy))
+    const near = { offers, names: await x.names(all) }
+    return all.map((copy) => [idOf(copy), copyView(x, near, kind, idOf(copy), copy)] as const)
   })
+  return new Map((await Promise.all(ofKind)).flat())
+}
+
+async function allImages(x: Exchange): Promise<Listed[]> {
+  const offers = await offersOf(x)
   const all = [
     ...offers.catalogue.templates.map((one) => offers.template(one)),
-    ...(await Promise.all(ofKind)).flat(),
+    ...(await copiesOf(x)).values(),
   ]
   const servers = x.query.getAll('bound_to')
   if (servers.length === 0) return all
@@ -88,7 +101,8 @@ export async function imageView(x: Exchange, { kind, id }: Pick<Numbered, 'kind'
   const template = offers.catalogue.templates.find(({ template_id }) => template_id === id)
   if (template) return offers.template(template)
   if (!isCopy(kind)) throw missing('image', x.param('id'))
-  return copyView(x, offers, kind, id, await copyOf(x, kind, id))
+  const copy = await copyOf(x, kind, id)
+  return copyView(x, { offers, names: await x.names([copy]) }, kind, id, copy)
 }
 
 /** The field of an order that names the image a request asks for, by number or by name. @throws ApiError not_found */

@@ -131,12 +131,15 @@ export class Offers {
     }
   }
 
-  /** Makes the JSON text of the last fields of an object, and keeps it until the catalogue is read again. */
-  async text(key: string, show: () => object): Promise<Buffer> {
+  /**
+   * Makes the JSON text of the last fields of an object.
+   * @param key the name under which it is kept until the catalogue is read again; null: it is not kept
+   */
+  async text(key: string | null, show: () => object): Promise<Buffer> {
     const shown = show()
     await this.#x.settle()
     const text = Buffer.from(`,${JSON.stringify(shown).slice(1)}`)
-    this.catalogue.texts.set(key, text)
+    if (key !== null) this.catalogue.texts.set(key, text)
     return text
   }
 

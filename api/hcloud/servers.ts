@@ -6,7 +6,7 @@ import type { Iso } from '../snapshots/iso-schema.ts'
 import { actionOf, actionsOn, actionView, startView } from './actions.ts'
 import { taken, unsupported } from './errors.ts'
 import { answer, type Exchange, type HcloudRoute } from './exchange.ts'
-import { sourceOf } from './images.ts'
+import { copiesOf, sourceOf } from './images.ts'
 import { isoView } from './isos.ts'
 import type { Links } from './links.ts'
 import { type Listed, listed, metaOf, pageOf, selectorOf, sortOf } from './lists.ts'
@@ -39,6 +39,8 @@ interface Around {
   addresses: readonly Address[]
   links: Links
   isos: readonly Iso[]
+  /** The copies that disks of these servers were made from, by their ids. */
+  sources: ReadonlyMap<string, Listed>
 }
 
 /** Reads the objects around some servers. @param serverId the only server, if there is one */
@@ -46,13 +48,15 @@ async function around(x: Exchange, servers: readonly Server[], serverId?: string
   const query = serverId === undefined ? {} : { server_id: serverId }
   const hasAddresses = servers.some(({ ipv4, ipv6 }) => ipv4 !== null || ipv6 !== null)
   const hasIso = servers.some(({ iso_id }) => iso_id !== null)
-  const [offers, addresses, links, isos] = await Promise.all([
+  const hasSource = servers.some(({ source_id }) => source_id !== null)
+  const [offers, addresses, links, isos, sources] = await Promise.all([
     offersOf(x),
     hasAddresses ? x.all<Address>('listAddresses', query) : [],
     x.links(),
     hasIso ? x.all<Iso>('listIsos') : [],
+    hasSource ? copiesOf(x) : new Map(),
   ])
-  return { offers, addresses, links, isos }
+  return { offers, addresses, links, isos, sources }
 }
 
 function publicNet(x: Exchange, server: Server, { addresses, links }: Around) {
@@ -86,7 +90,9 @@ function typeOf(offers: Offers, { preset_id, cpu, ram_mb, disk_gb }: Server) {
   }
 }
 
-function imageOf(offers: Offers, { template_id }: Server) {
+/** The image of a server; null if that is gone. */
+function imageOf({ offers, sources }: Around, { template_id, source_id }: Server) {
+  if (source_id !== null) return sources.get(source_id) ?? null
   const template = offers.catalogue.templates.find((one) => one.template_id === template_id)
   return template ? offers.template(template) : null
 }
@@ -120,14 +126,15 @@ function ownFields(x: Exchange, server: Server, near: Around) {
   }
 }
 
-/** The fields that all servers have in common that are of one kind: its type, place and template. */
-function commonFields(offers: Offers, server: Server) {
+/** The fields that all servers have in common that are of one kind: its type, place and image. */
+function commonFields(near: Around, server: Server) {
+  const { offers } = near
   return {
     server_type: typeOf(offers, server),
     // Clients of 2026 read the location, older ones the datacenter.
     location: offers.location(server.zone_slug),
     datacenter: offers.datacenter(server.zone_slug),
-    image: imageOf(offers, server),
+    image: imageOf(near, server),
     primary_disk_size: server.disk_gb,
     ...{ outgoing_traffic: 0, ingoing_traffic: 0, included_traffic: 0 },
     ...{ load_balancers: [], placement_group: null },
@@ -138,7 +145,7 @@ const kindOf = ({ preset_id, cpu, ram_mb, disk_gb, zone_slug, template_id }: Ser
   `${preset_id} ${cpu} ${ram_mb} ${disk_gb} ${zone_slug} ${template_id}`
 
 function serverView(x: Exchange, server: Server, near: Around) {
-  return { ...ownFields(x, server, near), ...commonFields(near.offers, server) }
+  return { ...ownFields(x, server, near), ...commonFields(near, server) }
 }
 
 /**
@@ -150,10 +157,10 @@ async function serversText(x: Exchange, servers: readonly Server[], near: Around
   await x.settle()
   const parts: Buffer[] = []
   for (const [at, server] of servers.entries()) {
-    const kind = kindOf(server)
-    const common =
-      near.offers.catalogue.texts.get(kind) ??
-      (await near.offers.text(kind, () => commonFields(near.offers, server)))
+    // What belongs to one account is not kept for others.
+    const kind = server.source_id === null ? kindOf(server) : null
+    const kept = kind === null ? undefined : near.offers.catalogue.texts.get(kind)
+    const common = kept ?? (await near.offers.text(kind, () => commonFields(near, server)))
     parts.push(Buffer.from(`${at === 0 ? '' : ','}${JSON.stringify(own[at]).slice(0, -1)}`), common)
   }
   return parts

@@ -21,6 +21,7 @@ const DESCRIBED = [
   'ram_mb',
   'disk_gb',
   'template_id',
+  'source_id',
   'ssh_keys',
   'price_month',
   'price_hour',

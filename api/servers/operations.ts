@@ -44,7 +44,7 @@ export interface ResizeData {
 
 /** Data of a rebuild: columns of the server's row, which change once the old disk is gone. */
 export interface RebuildData extends BootData {
-  login: Pick<ServerTable, 'template_id' | 'username' | 'ssh_keys' | 'password' | 'user_data'>
+  login: Pick<ServerTable, 'template_id' | 'source_id' | 'username' | 'ssh_keys' | 'password' | 'user_data'>
   /** The instance of the next disk (default: a new one, named after the operation). */
   instance_id?: string
   /** If set, the server stays suspended, and gets this status after a top-up. */

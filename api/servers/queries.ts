@@ -22,6 +22,18 @@ export function projectsOf(db: Queries, accountId: string, serverIds: readonly s
   return allServers(db).where('account_id', '=', accountId).where('server_id', 'in', serverIds).execute()
 }
 
+/** The names of some of an account's servers, also of those that were deleted lately. */
+export async function serverNames(
+  db: Queries,
+  accountId: string,
+  serverIds: readonly string[],
+): Promise<Map<string, string>> {
+  if (serverIds.length === 0) return new Map()
+  const own = db.selectFrom('servers').select(['server_id', 'name']).where('account_id', '=', accountId)
+  const rows = await own.where('server_id', 'in', serverIds).execute()
+  return new Map(rows.map(({ server_id, name }) => [server_id, name]))
+}
+
 /**
  * Items that may be billed, including deleted ones: servers and their backups, and public addresses, snapshots and
  * volumes in the project of their server.

@@ -21,6 +21,7 @@ import { driveTypes, operationTypes } from './operations.ts'
 import { statuses } from './states.ts'
 
 const ServerId = uuid('01a1fb45-1ac2-75b7-a056-9ee82769d403', 'Id of the server')
+const SOURCE = '01a1fb45-1af0-7d25-8c3e-4b5a69788796'
 const Status = Type.Enum([...statuses], {
   description:
     'Status of the server; those in -ing are temporary. `suspended`: stopped because the balance is used up, or by the operator; `error`: see `status_reason`, then start, reboot or delete it',
@@ -102,6 +103,11 @@ const server = {
   ...size,
   template_id: nullable(TemplateId, {
     description: 'Its template; null if it was created from an image without one',
+  }),
+  source_id: nullable(uuid(SOURCE, 'Id of a copy'), {
+    description:
+      'Id of the snapshot, backup or image that its disk was made from at last, which may be deleted by now; null: its template',
+    examples: [null],
   }),
   ssh_key_ids: Type.Array(SshKeyId, {
     description: 'SSH keys that its system was created with, including those deleted since',

@@ -91,6 +91,8 @@ export interface ServerTable {
   backup_price_hour: number
   /** The snapshot or image that its disk is created from; null: from its template. */
   snapshot_id: string | null
+  /** The same of the disk that is there: a rebuild that fails before it leaves both the disk and this. */
+  source_id: string | null
   /** The instance that its guest was set up for (MachineSpec.instanceId); null: the server's id. */
   instance_id: string | null
   /** Names the rescue system that it boots; null: it boots its own disk. */

@@ -24,6 +24,7 @@ const parts: Columns<ServerDetails> = {
   Protected: ({ delete_protection }) => delete_protection,
   Zone: ({ zone, zone_slug }) => (zone ? `${zone_slug} (${zone.title})` : zone_slug),
   OS: ({ template }) => template?.title,
+  'Made from': ({ source_id }) => source_id,
   Plan: ({ plan_type, preset }) => preset?.slug ?? plan_type,
   Size: sizeOf,
   'CPU type': ({ cpu_type }) => cpu_type,

@@ -44,6 +44,7 @@ export function serverRow(
     backup_price_month: 0,
     backup_price_hour: 0,
     snapshot_id: null,
+    source_id: null,
     instance_id: null,
     ...NO_RESCUE,
     crash_count: 0,

@@ -56,6 +56,7 @@ export function newRow(
     copying: null,
     backing_up: null,
     snapshot_id: source?.snapshotId ?? null,
+    source_id: source?.snapshotId ?? null,
     instance_id: null,
     rescue_id: null,
     iso_id: null,

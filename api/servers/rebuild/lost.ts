@@ -70,7 +70,8 @@ function beginRestore(
     if (!copy) return 'no_copy'
     await leaveVolumes(tx, serverId, now, (id) => !volumes.has(id))
     const { template_id, username, ssh_keys, password, instance_id } = copy
-    const login = { template_id, username, ssh_keys, password, user_data: server.user_data }
+    const origin = { template_id, source_id: snapshot_id }
+    const login = { ...origin, username, ssh_keys, password, user_data: server.user_data }
     const data = { login, instance_id, ...restOf(server) }
     const change = { snapshot_id, status_reason: server.status_reason }
     await begin(tx, server, 'restore', data, { now, change })

@@ -55,8 +55,9 @@ export async function rebuild(
     const columns = loginColumns(secrets, request.ssh_key_ids ? keys : storedKeys(server), request.user_data)
     const user_data = request.user_data === undefined ? server.user_data : columns.user_data
     await holdSource(tx, actor.accountId, source)
-    const login = { template_id: source.templateId, username: source.username, ...columns, user_data }
-    const change = { snapshot_id: source.snapshotId }
+    const { templateId: template_id, username, snapshotId: source_id } = source
+    const login = { template_id, source_id, username, ...columns, user_data }
+    const change = { snapshot_id: source_id }
     const begun = await begin(tx, server, 'rebuild', { login }, { now: clock.now(), change })
     await remember(tx, begun.operation.operation_id)
     return begun

@@ -106,9 +106,9 @@ export async function restore(
       const detail = `The server has no available snapshot or backup ${backup_id}.`
       throw invalid([bodyIssue(field, 'not_found', detail)])
     }
-    const { template_id, username, ssh_keys, password, instance_id } = snapshot
-    const login = { template_id, username, ssh_keys, password, user_data: server.user_data }
-    const change = { snapshot_id: snapshot.snapshot_id }
+    const { template_id, snapshot_id: source_id, username, ssh_keys, password, instance_id } = snapshot
+    const login = { template_id, source_id, username, ssh_keys, password, user_data: server.user_data }
+    const change = { snapshot_id: source_id }
     const begun = await begin(tx, server, 'restore', { login, instance_id }, { now: clock.now(), change })
     await remember(tx, begun.operation.operation_id)
     return begun

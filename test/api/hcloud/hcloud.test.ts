@@ -212,6 +212,31 @@ test('a firewall or a volume whose server is refused is not created', async () =
     expect((await t.ask('GET', `/${many}`)).body[many], many).toEqual([])
 })
 
+test('a server shows the copy that its disk was made from, as long as that is there', async () => {
+  const t = await hcloudApp()
+  const { server } = await t.act('POST', '/servers', web)
+  const path = `/servers/${server.id}`
+  const { image } = await t.act('POST', `${path}/actions/create_image`, { type: 'snapshot' })
+  const { server: copied } = await t.act('POST', '/servers', { ...web, name: 'copy', image: image.id })
+  const expected = { id: image.id, type: 'snapshot', created_from: { id: server.id, name: 'web' } }
+  const shown = async () => (await t.ask('GET', '/servers?sort=id')).body.servers
+  expect((await shown()).map((one: { image: object }) => one.image)).toMatchObject([
+    { name: 'micro' },
+    expected,
+  ])
+  expect((await t.ask('GET', `/servers/${copied.id}`)).body.server.image).toMatchObject(expected)
+  await t.act('POST', `${path}/actions/rebuild`, { image: image.id })
+  expect((await t.ask('GET', path)).body.server.image).toMatchObject(expected)
+  await t.act('POST', `${path}/actions/rebuild`, { image: 'micro' })
+  expect((await t.ask('GET', path)).body.server.image).toMatchObject({ name: 'micro' })
+  await t.ask('DELETE', `/images/${image.id}`)
+  await t.finish()
+  expect((await shown()).map((one: { image: object | null }) => one.image)).toMatchObject([
+    { name: 'micro' },
+    null,
+  ])
+})
+
 test('images are filtered by the server that they belong to', async () => {
   const t = await hcloudApp()
   const { server } = await t.act('POST', '/servers', web)

@@ -86,7 +86,9 @@ test('a restored server has the data, host keys and login of its snapshot, and k
   expect(await restore(t, id, snapshot)).toMatchObject({ status: 'succeeded' })
   const after = await details(t, id)
   expect(t.driver.dataOf(id)).toBe('before')
-  expect(after).toMatchObject({ status: 'running', template_id: before.template_id })
+  expect(after).toMatchObject({
+    ...{ status: 'running', template_id: before.template_id, source_id: snapshot },
+  })
   expect(after.ssh).toEqual(before.ssh)
   expect(after.network).toEqual(before.network)
   expect(after.billing.billed_since).toBe(before.billing.billed_since)
@@ -94,6 +96,7 @@ test('a restored server has the data, host keys and login of its snapshot, and k
   await t.call('POST', `/servers/${id}/rebuild`, { template: 'micro' })
   await t.finish()
   expect(t.driver.dataOf(id)).toBeNull()
+  expect(await details(t, id)).toMatchObject({ source_id: null })
 })
 
 test('a restore of a lost snapshot fails before it touches the disk', async () => {
@@ -106,7 +109,7 @@ test('a restore of a lost snapshot fails before it touches the disk', async () =
   expect(failed).toMatchObject({ status: 'failed', error: { code: 'snapshot_lost' } })
   expect(failed.error.message).toContain('keeps its disk')
   expect(t.driver.dataOf(id)).toBe('precious')
-  expect(await details(t, id)).toMatchObject({ status: 'running' })
+  expect(await details(t, id)).toMatchObject({ status: 'running', source_id: null })
 })
 
 test('only an available snapshot of the same server can be restored, and a protected server not at all', async () => {
