@@ -39,7 +39,7 @@ interface Around {
   addresses: readonly Address[]
   links: Links
   isos: readonly Iso[]
-  /** The copies that disks of these servers were made from, by their ids. */
+  /** The copies behind the disks of these servers, by their ids. */
   sources: ReadonlyMap<string, Listed>
 }
 
@@ -157,7 +157,7 @@ async function serversText(x: Exchange, servers: readonly Server[], near: Around
   await x.settle()
   const parts: Buffer[] = []
   for (const [at, server] of servers.entries()) {
-    // What belongs to one account is not kept for others.
+    // An image that belongs to one account is not kept for others.
     const kind = server.source_id === null ? kindOf(server) : null
     const kept = kind === null ? undefined : near.offers.catalogue.texts.get(kind)
     const common = kept ?? (await near.offers.text(kind, () => commonFields(near, server)))
