@@ -1,12 +1,13 @@
 // `npm run check:clients`: generates clients from openapi.json with the generators that customers use, compiles them
 // strictly, runs two of them against a real service, and lints the document. All that it installs is in a temporary
 // folder. It takes a minute or two and needs npm's registry, so it is not part of `npm test`.
-import { spawnSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { promisify } from 'node:util'
 import { createConfig, lintFromString } from '@redocly/openapi-core'
-import { listening, start } from '../process/harness/child.ts'
+import { listening, start, twoAtATime } from '../process/harness/child.ts'
 import { type Generator, generators, packages } from './generators.ts'
 
 const root = path.resolve(import.meta.dirname, '../..')
@@ -24,21 +25,24 @@ interface Check {
 }
 
 /** Runs a program in the folder; @returns what it wrote where it failed */
-function fault(program: string, args: readonly string[], env: Record<string, string> = {}): string | null {
+async function fault(
+  program: string,
+  args: readonly string[],
+  env: Record<string, string> = {},
+): Promise<string | null> {
   const PATH = [path.dirname(process.execPath), process.env.PATH].join(path.delimiter)
-  const { status, error, stdout, stderr } = spawnSync(program, args, {
-    cwd: folder,
-    env: { ...process.env, PATH, ...env },
-    encoding: 'utf8',
-    maxBuffer: 64 << 20,
-  })
-  return status === 0 ? null : `${error?.message ?? ''}${stdout}${stderr}`.trim() || `exit code ${status}`
+  const options = { cwd: folder, env: { ...process.env, PATH, ...env }, maxBuffer: 64 << 20 }
+  return promisify(execFile)(program, args, options).then(
+    () => null,
+    ({ message, stdout = '', stderr = '' }: Error & { stdout?: string; stderr?: string }) =>
+      `${stdout}${stderr}`.trim() || message,
+  )
 }
 
 const tool = (name: string, ...args: string[]) =>
   fault(process.execPath, [path.join('node_modules/.bin', name), ...args])
 
-function install(): Check {
+async function install(): Promise<Check> {
   write('package.json', JSON.stringify({ private: true, type: 'module', dependencies: packages }))
   write('openapi.json', source)
   cpSync(path.join(import.meta.dirname, 'uses'), path.join(folder, 'uses'), { recursive: true })
@@ -50,7 +54,7 @@ function install(): Check {
     '--prefer-offline',
     '--loglevel=error',
   ]
-  return { title: `install ${Object.keys(packages).length} packages`, fault: fault('npm', args) }
+  return { title: `install ${Object.keys(packages).length} packages`, fault: await fault('npm', args) }
 }
 
 const STRICT = {
@@ -68,13 +72,13 @@ const STRICT = {
 async function tryOut({ name, title, command, files, lives }: Generator): Promise<Check[]> {
   const out = `generated/${name}`
   for (const [file, text] of Object.entries(files?.(out) ?? {})) write(file, text)
-  const generated = { title: `${title} generates`, fault: tool(...command(out)) }
+  const generated = { title: `${title} generates`, fault: await tool(...command(out)) }
   if (generated.fault !== null) return [generated]
   write(
     `${name}.json`,
     JSON.stringify({ compilerOptions: STRICT, include: [out], files: [`uses/${name}.ts`] }),
   )
-  const compiled = { title: `${title} compiles`, fault: tool('tsc', '-p', `${name}.json`) }
+  const compiled = { title: `${title} compiles`, fault: await tool('tsc', '-p', `${name}.json`) }
   if (compiled.fault !== null || !lives) return [generated, compiled]
   return [generated, compiled, { title: `${title} lives`, fault: await live(name) }]
 }
@@ -87,7 +91,7 @@ async function live(name: string): Promise<string | null> {
   try {
     const { address } = await listening(service)
     const token = readFileSync(path.join(data, 'demo-token'), 'utf8').trim()
-    return fault(process.execPath, [`uses/${name}.ts`], { BERTH_URL: address, BERTH_TOKEN: token })
+    return await fault(process.execPath, [`uses/${name}.ts`], { BERTH_URL: address, BERTH_TOKEN: token })
   } finally {
     service.process.kill()
     await service.ended
@@ -103,9 +107,9 @@ interface Finding {
   path: string[]
 }
 
-function spectral(): Check {
+async function spectral(): Promise<Check> {
   write('.spectral.yaml', 'extends: ["spectral:oas"]\n')
-  const failed = tool('spectral', 'lint', 'openapi.json', '-f', 'json', '-o', 'spectral.json')
+  const failed = await tool('spectral', 'lint', 'openapi.json', '-f', 'json', '-o', 'spectral.json')
   const title = `Spectral ${packages['@stoplight/spectral-cli']}, spectral:oas`
   try {
     const findings: Finding[] = JSON.parse(readFileSync(path.join(folder, 'spectral.json'), 'utf8'))
@@ -134,10 +138,17 @@ function print({ title, fault }: Check): boolean {
 }
 
 async function checks(): Promise<boolean[]> {
-  const installed = print(install())
+  const installed = print(await install())
   if (!installed) return [false]
-  const results = [print(await redocly()), print(spectral())]
-  for (const generator of generators) results.push(...(await tryOut(generator)).map(print))
+  const results: boolean[] = []
+  // Each uses one core, and the slowest comes first.
+  await twoAtATime([
+    async () => void results.push(print(await spectral())),
+    ...generators.map((generator) => async () => {
+      results.push(...(await tryOut(generator)).map(print))
+    }),
+    async () => void results.push(print(await redocly())),
+  ])
   return results
 }
 
