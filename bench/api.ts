@@ -14,6 +14,8 @@ interface Ports {
   /** Tokens of other accounts. */
   others: string[]
   hcloudToken: string
+  /** The project of that token. */
+  projectId: string
   order: object
 }
 
@@ -103,11 +105,12 @@ async function compare(
 }
 
 /**
- * The list of /hcloud/v1 beside that of /v1, which it translates: the CPU time of the service, in short turns, so that
+ * The list of /hcloud/v1 beside that of /v1 which it translates, of one project in its order: the CPU time of the service, in short turns, so that
  * other programs of the machine slow both equally.
  */
 async function besides(server: ChildProcess, ports: Ports, rounds: number): Promise<void> {
-  const { berth: port, token, hcloudToken } = ports
+  const { berth: port, token, hcloudToken, projectId } = ports
+  const translated = `/v1/servers?limit=20&sort=created_at&project_id=${projectId}`
   const requests = 150
   const cpuOf = async (request: string) => {
     const before = await ask<{ cpuMs: number }>(server, 'cpu')
@@ -118,7 +121,7 @@ async function besides(server: ChildProcess, ports: Ports, rounds: number): Prom
   const used = { own: 0, other: 0 }
   const turns = 10 * rounds
   for (let turn = -10; turn < turns; turn++) {
-    const own = await cpuOf(get({ token }, '/v1/servers?limit=20'))
+    const own = await cpuOf(get({ token }, translated))
     const other = await cpuOf(get({ token: hcloudToken }, '/hcloud/v1/servers?per_page=20'))
     // The first turns warm both up.
     if (turn < 0) continue

@@ -118,7 +118,15 @@ const portOf = (url: string) => Number(new URL(url).port)
 const preset = catalog.presets[0]?.presetId
 const template_id = catalog.templates[0]?.templateId
 const order = { zone_slug: 'local-1', template_id, plan_type: 'preset', preset_id: preset, cpu_type: 'amd' }
-process.send?.({ berth: portOf(berthUrl), bare: portOf(bareUrl), token, others, hcloudToken, order })
+process.send?.({
+  berth: portOf(berthUrl),
+  bare: portOf(bareUrl),
+  token,
+  others,
+  hcloudToken,
+  projectId,
+  order,
+})
 process.on('message', async (wanted) => {
   if (wanted === 'running') {
     const { n } = await db

@@ -64,9 +64,9 @@ export function sortOf({ query }: Exchange): { field: 'id' | 'name' | 'created';
 
 /** The selector of labels, if there is one. @throws ApiError invalid_input */
 export function selectorOf({ query }: Exchange): string | null {
-  const given = (query.get('label_selector') ?? '').trim()
+  const given = query.get('label_selector')?.trim() ?? ''
+  if (given === '') return null
   const selector = given.replaceAll(/\s*(!=|==?|[!,])\s*/g, '$1')
-  if (selector === '') return null
   if (selector.length > MOST_SELECTOR || !SELECTOR.test(selector))
     throw wrong('label_selector', SELECTOR_FORM)
   return selector
