@@ -51,6 +51,7 @@ const LATER: readonly string[] = [
     'rescue_id',
     'rescue_login',
     'iso_id',
+    'source_id',
   ],
 ]
 
