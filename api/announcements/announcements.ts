@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { v7 as uuid } from 'uuid'
 import { type Catalog, findZone, unknownZone } from '../catalog/file.ts'
 import type { Clock } from '../clock.ts'
-import type { Database, Queries } from '../database/database.ts'
+import { type Database, lockName, type Queries } from '../database/database.ts'
 import { deleteFound } from '../database/deletion.ts'
 import { countOf, type Page, pageOf } from '../database/page.ts'
 import { isoTime, isoTimeOrNull, LAST_MOMENT } from '../http/contract/fields.ts'
@@ -72,13 +72,13 @@ export async function createAnnouncement(
   if (row.ends_at !== null && row.ends_at <= now)
     throw invalid([bodyIssue('ends_at', 'below_minimum', 'ends_at must be in the future.')])
   return db.transaction().execute(async (tx) => {
+    await lockOpen(tx)
     const { numInsertedOrUpdatedRows = 0n } = await tx
       .insertInto('announcements')
       .values(row)
       .onConflict((conflict) => conflict.column('digest').where('ended_at', 'is', null).doNothing())
       .executeTakeFirst()
     if (numInsertedOrUpdatedRows === 0n) return { row: await earlier(tx, row), isNew: false }
-    await lockOpen(tx)
     await requireRoom(tx, now, row.announcement_id)
     return { row, isNew: true }
   })
@@ -151,17 +151,11 @@ export function openOnes(db: Queries, now: number) {
     .where((eb) => eb.or([eb('ends_at', 'is', null), eb('ends_at', '>', now)]))
 }
 
-/** Locks the open ones: where there is room for one only, they exist, so two requests can't both take it. */
-async function lockOpen(tx: Queries): Promise<void> {
-  await tx
-    .updateTable('announcements')
-    .set((eb) => ({ updated_at: eb.ref('updated_at') }))
-    .where('ended_at', 'is', null)
-    .execute()
-}
+/** Lets one transaction at a time decide how many are open: rows that others are adding could not be locked. */
+const lockOpen = (tx: Queries) => lockName(tx, 'announcements')
 
 /**
- * Refuses one more than may be open at once, while these are locked.
+ * Refuses one more than may be open at once, while no other can be opened.
  * @throws ApiError too_many_announcements
  */
 async function requireRoom(tx: Queries, now: number, itself: string): Promise<void> {

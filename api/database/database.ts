@@ -263,6 +263,11 @@ export async function untilFree<Result>(attempt: () => Promise<Result>): Promise
     }
 }
 
+/** Waits until no other transaction holds a lock by this name, and holds it. SQLite has one writer anyway. */
+export async function lockName(tx: Queries, name: string): Promise<void> {
+  if (!isSqlite(tx)) await sql`SELECT pg_advisory_xact_lock(hashtext(${name}), 0)`.execute(tx)
+}
+
 /** Lets references that are deferrable be checked at the end of this transaction, which replaces what they refer to. */
 export async function deferReferences(tx: Queries): Promise<void> {
   const defer = isSqlite(tx) ? sql`PRAGMA defer_foreign_keys = ON` : sql`SET CONSTRAINTS ALL DEFERRED`

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Database, isLockFailure, isSqlite, type Queries } from '../database/database.ts'
+import { type Database, isLockFailure, isSqlite, lockName, type Queries } from '../database/database.ts'
 import { tiers } from './tiers.ts'
 
 const DAY = 86_400
@@ -94,7 +94,7 @@ async function readAlso(tx: Queries, before: string | null): Promise<void> {
 /** Changes the tables when no other process does. */
 function inTurn<Result>(db: Database, change: (tx: Queries) => Promise<Result>): Promise<Result> {
   return db.transaction().execute(async (tx) => {
-    await sql`SELECT pg_advisory_xact_lock(hashtext('samples'), 0)`.execute(tx)
+    await lockName(tx, 'samples')
     await sql`SET LOCAL lock_timeout = ${sql.lit(LOCK_MS)}`.execute(tx)
     return change(tx)
   })
