@@ -92,7 +92,7 @@ const commands: Record<string, () => Promise<Command>> = {
   trace: async () => (await import('./commands/trace.ts')).traceCommand(config),
   token: async () => (await import('./commands/token.ts')).tokenCommands(config),
   operator: async () => (await import('./commands/operator-token.ts')).operatorCommands(config),
-  image: async () => (await import('./commands/operator.ts')).imageCommands(config),
+  image: async () => (await import('./commands/image.ts')).imageCommands(config),
   catalog: async () => (await import('./commands/catalog.ts')).catalogCommands(config),
   disk: async () => (await import('./commands/disk.ts')).diskCommands(config),
   host: async () => (await import('./commands/host.ts')).hostCommands(config),

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { ecdsa, ed25519, line, pack, privateKey, rsa, securityKey } from '../../test/api/harness/keys.ts'
 import { parsePublicKey } from './public-key.ts'
 
-test('a key is read whatever its comment and the space around it', () => {
+test('a key is read whatever its comment and the space around it', async () => {
   const bare = ed25519()
   for (const text of [
     bare,
@@ -12,14 +12,14 @@ test('a key is read whatever its comment and the space around it', () => {
     `${bare} a comment of words`,
     bare.replace(' ', '\t'),
   ])
-    expect(parsePublicKey(text)).toMatchObject({ type: 'ssh-ed25519', line: bare })
+    expect(await parsePublicKey(text)).toMatchObject({ type: 'ssh-ed25519', line: bare })
 })
 
-test('fingerprints are those of ssh-keygen', () => {
+test('fingerprints are those of ssh-keygen', async () => {
   // The fingerprint that ssh-keygen -lf prints for this key.
   const key = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f'
   const fingerprint = 'SHA256:ZkAslGjFiUHdGf/WUL8rQvkib4PTvQatUV0OUQSncCA'
-  expect(parsePublicKey(key)).toMatchObject({ fingerprint })
+  expect(await parsePublicKey(key)).toMatchObject({ fingerprint })
 })
 
 const blobOf = (text: string) => Buffer.from(text.split(' ')[1] ?? '', 'base64')
@@ -31,7 +31,7 @@ test.each([
   ['ssh-rsa', rsa(2014)],
   ['sk-ssh-ed25519@openssh.com', securityKey('ed25519')],
   ['sk-ecdsa-sha2-nistp256@openssh.com', securityKey('ecdsa')],
-])('bytes that do not belong to a key of type %s are noticed', (type, key) => {
+])('bytes that do not belong to a key of type %s are noticed', async (type, key) => {
   const blob = blobOf(key)
   for (const [what, bytes] of [
     ['one more', Buffer.concat([blob, Buffer.from([0])])],
@@ -45,31 +45,36 @@ test.each([
     ],
     ['a length beyond the end', Buffer.concat([Buffer.from([0xff, 0xff, 0xff, 0xff]), blob.subarray(4)])],
   ] as const)
-    expect([what, typeof parsePublicKey(line(type, bytes))]).toEqual([what, 'string'])
+    expect([what, typeof (await parsePublicKey(line(type, bytes)))]).toEqual([what, 'string'])
 })
 
-test('no text makes it throw, and garbage is never a key', () => {
-  fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => typeof parsePublicKey(text) === 'string'))
+test('no text makes it throw, and garbage is never a key', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.string({ unit: 'binary' }),
+      async (text) => typeof (await parsePublicKey(text)) === 'string',
+    ),
+  )
   const types = fc.constantFrom('ssh-ed25519', 'ssh-rsa', 'ecdsa-sha2-nistp521', 'sk-ssh-ed25519@openssh.com')
-  fc.assert(
-    fc.property(
+  await fc.assert(
+    fc.asyncProperty(
       types,
       fc.uint8Array({ maxLength: 200 }),
-      (type, bytes) => typeof parsePublicKey(line(type, Buffer.from(bytes))) === 'string',
+      async (type, bytes) => typeof (await parsePublicKey(line(type, Buffer.from(bytes)))) === 'string',
     ),
   )
 })
 
-test('keys that are private, weak or restricted are refused with advice', () => {
-  expect(parsePublicKey(privateKey())).toMatch(/private/)
-  expect(parsePublicKey('PuTTY-User-Key-File-3: ssh-ed25519\nEncryption: none')).toMatch(
+test('keys that are private, weak or restricted are refused with advice', async () => {
+  expect(await parsePublicKey(privateKey())).toMatch(/private/)
+  expect(await parsePublicKey('PuTTY-User-Key-File-3: ssh-ed25519\nEncryption: none')).toMatch(
     /private key of PuTTY/,
   )
-  expect(parsePublicKey('---- BEGIN SSH2 PUBLIC KEY ----\nAAAA\n---- END SSH2 PUBLIC KEY ----')).toMatch(
-    /PuTTYgen/,
-  )
-  expect(parsePublicKey(rsa(2000))).toMatch(/2048/)
-  expect(parsePublicKey(`no-pty ${ed25519()}`)).toMatch(/options/)
-  expect(parsePublicKey(`${ed25519()}\r\n${ed25519()}`)).toMatch(/single line/)
-  expect(parsePublicKey(ed25519().replace('AAAA', 'AA*A'))).toMatch(/base64/)
+  expect(
+    await parsePublicKey('---- BEGIN SSH2 PUBLIC KEY ----\nAAAA\n---- END SSH2 PUBLIC KEY ----'),
+  ).toMatch(/PuTTYgen/)
+  expect(await parsePublicKey(rsa(2000))).toMatch(/2048/)
+  expect(await parsePublicKey(`no-pty ${ed25519()}`)).toMatch(/options/)
+  expect(await parsePublicKey(`${ed25519()}\r\n${ed25519()}`)).toMatch(/single line/)
+  expect(await parsePublicKey(ed25519().replace('AAAA', 'AA*A'))).toMatch(/base64/)
 })

@@ -1,5 +1,4 @@
 import { createHash, createPublicKey } from 'node:crypto'
-import ssh2 from 'ssh2'
 
 /** Packer makes keys of 2014 bits for its own use. */
 const MIN_RSA_BITS = 2014
@@ -30,7 +29,7 @@ export interface PublicKey {
  * Reads one line of a .pub file: type, base64 and an optional comment.
  * @returns the key, or a sentence that says why it is invalid
  */
-export function parsePublicKey(text: string): PublicKey | string {
+export async function parsePublicKey(text: string): Promise<PublicKey | string> {
   const line = text.trim()
   if (line.includes('PRIVATE KEY'))
     return 'This is a private key. Keep it secret and send the .pub file instead.'
@@ -48,7 +47,7 @@ export function parsePublicKey(text: string): PublicKey | string {
   if (unpadded(blob.toString('base64')) !== unpadded(base64))
     return 'The part after the key type is not base64.'
   const plain = security ? plainKey(blob, type, security) : `${type} ${base64}`
-  const problem = plain ? checkPlainKey(plain) : 'The key is malformed.'
+  const problem = plain ? await checkPlainKey(plain) : 'The key is malformed.'
   if (problem) return problem
   const fingerprint = `SHA256:${unpadded(createHash('sha256').update(blob).digest('base64'))}`
   return { type, line: `${type} ${blob.toString('base64')}`, fingerprint }
@@ -60,7 +59,9 @@ function unpadded(base64: string): string {
 }
 
 /** @returns why the key can't be used, or null */
-function checkPlainKey(line: string): string | null {
+async function checkPlainKey(line: string): Promise<string | null> {
+  // Keys are added rarely, and the library is a large one.
+  const { default: ssh2 } = await import('ssh2')
   const key = ssh2.utils.parseKey(line)
   if (key instanceof Error || key.isPrivateKey())
     return 'The key is malformed: copy the whole line of the .pub file.'

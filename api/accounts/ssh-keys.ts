@@ -47,7 +47,7 @@ export async function addSshKey(
   { name, public_key, labels = {} }: Static<typeof SshKeyCreate>,
   remember: Remember,
 ): Promise<SshKeyTable> {
-  const key = parsePublicKey(public_key)
+  const key = await parsePublicKey(public_key)
   if (typeof key === 'string') throw invalid([bodyIssue('public_key', 'invalid_public_key', key)])
   const row: SshKeyTable = {
     ssh_key_id: uuid(),

@@ -1,4 +1,3 @@
-import { identityToRecipient } from 'age-encryption'
 import { Command } from 'commander'
 import { CommandError } from '../config.ts'
 import { hostModules } from '../drivers/modules/modules.ts'
@@ -42,6 +41,7 @@ export function diskCommands(config: ReadConfig): Command {
     .action(async () => {
       const parsed = config()
       await withDatabase(parsed, 'disk key', async (db) => {
+        const { identityToRecipient } = await import('age-encryption')
         const key = await offsiteKey(db, await openSecrets(parsed, db))
         printFields([
           ['secret key', key],

@@ -1,4 +1,3 @@
-import { generateX25519Identity } from 'age-encryption'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import type { Database } from '../database/database.ts'
@@ -28,6 +27,8 @@ export async function offsiteKey(db: Database, secrets: Secrets): Promise<string
   const find = () => db.selectFrom('installation').select('value').where('name', '=', KEY).executeTakeFirst()
   const known = await find()
   if (known) return sealer.open(known.value)
+  // Most starts need no key of their own, and the library loads slowly.
+  const { generateX25519Identity } = await import('age-encryption')
   const made = { name: KEY, value: sealer.seal(await generateX25519Identity()) }
   await db
     .insertInto('installation')

@@ -2,7 +2,7 @@ import pino from 'pino'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import { FullDisk } from '../database/full-disk.ts'
-import { isLost } from '../database/postgres-connection.ts'
+import { isLost } from '../database/postgres-errors.ts'
 
 interface Line extends Record<string, unknown> {
   level: number

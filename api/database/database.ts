@@ -1,6 +1,7 @@
 import {
   type AliasableExpression,
   type Compilable,
+  type DatabaseConnection,
   type Kysely,
   type QueryResult,
   SqliteAdapter,
@@ -8,82 +9,8 @@ import {
   type Transaction,
 } from 'kysely'
 import type { Migration } from 'kysely/migration'
-import * as initial from './migrations/0001-initial.ts'
-import * as samples from './migrations/0002-samples.ts'
-import * as ledger from './migrations/0003-ledger.ts'
-import * as events from './migrations/0004-events.ts'
-import * as eventIndexes from './migrations/0005-event-indexes.ts'
-import * as webhooks from './migrations/0006-webhooks.ts'
-import * as operationSubjects from './migrations/0007-operation-subjects.ts'
-import * as serverPools from './migrations/0008-server-pools.ts'
-import * as retention from './migrations/0009-retention.ts'
-import * as tokenParents from './migrations/0010-token-parents.ts'
-import * as tokenCidrs from './migrations/0011-token-cidrs.ts'
-import * as paid from './migrations/0012-paid.ts'
-import * as webhookVerification from './migrations/0013-webhook-verification.ts'
-import * as endedRates from './migrations/0014-ended-rates.ts'
-import * as serverNumbers from './migrations/0015-server-numbers.ts'
-import * as ports from './migrations/0016-ports.ts'
-import * as smtp from './migrations/0017-smtp.ts'
-import * as deletionTimes from './migrations/0018-deletion-times.ts'
-import * as traffic from './migrations/0019-traffic.ts'
-import * as addresses from './migrations/0020-addresses.ts'
-import * as networks from './migrations/0021-networks.ts'
-import * as firewalls from './migrations/0022-firewalls.ts'
-import * as installation from './migrations/0023-installation.ts'
-import * as trafficPrices from './migrations/0024-traffic-prices.ts'
-import * as people from './migrations/0025-people.ts'
-import * as processes from './migrations/0026-processes.ts'
-import * as twoFactor from './migrations/0027-two-factor.ts'
-import * as deviceLogins from './migrations/0028-device-logins.ts'
-import * as portStatus from './migrations/0029-port-status.ts'
-import * as passkeys from './migrations/0030-passkeys.ts'
-import * as identities from './migrations/0031-identities.ts'
-import * as orderedCosts from './migrations/0032-ordered-costs.ts'
-import * as auditProcess from './migrations/0033-audit-process.ts'
-import * as attempts from './migrations/0034-attempts.ts'
-import * as billedItems from './migrations/0035-billed-items.ts'
-import * as inviters from './migrations/0036-inviters.ts'
-import * as references from './migrations/0037-references.ts'
-import * as keyOwners from './migrations/0038-key-owners.ts'
-import * as passkeyCounters from './migrations/0039-passkey-counters.ts'
-import * as standing from './migrations/0040-standing.ts'
-import * as endedPorts from './migrations/0041-ended-ports.ts'
-import * as operatorTokens from './migrations/0042-operator-tokens.ts'
-import * as snapshots from './migrations/0043-snapshots.ts'
-import * as volumes from './migrations/0044-volumes.ts'
-import * as accountNotes from './migrations/0045-account-notes.ts'
-import * as orderedServers from './migrations/0046-ordered-servers.ts'
-import * as serverSuspensions from './migrations/0047-server-suspensions.ts'
-import * as images from './migrations/0048-images.ts'
-import * as backups from './migrations/0049-backups.ts'
-import * as rescue from './migrations/0050-rescue.ts'
-import * as eventOrder from './migrations/0051-event-order.ts'
-import * as payments from './migrations/0052-payments.ts'
-import * as hcloud from './migrations/0053-hcloud.ts'
-import * as screens from './migrations/0054-screens.ts'
-import * as offsite from './migrations/0055-offsite.ts'
-import * as hcloudExcess from './migrations/0056-hcloud-excess.ts'
-import * as bootChecks from './migrations/0057-boot-checks.ts'
-import * as documents from './migrations/0058-documents.ts'
-import * as labels from './migrations/0059-labels.ts'
-import * as accountPrices from './migrations/0060-account-prices.ts'
-import * as paymentMethods from './migrations/0061-payment-methods.ts'
-import * as isos from './migrations/0062-isos.ts'
-import * as autoTopUp from './migrations/0063-auto-top-up.ts'
-import * as sampleDays from './migrations/0064-sample-days.ts'
-import * as operationsWaiting from './migrations/0065-operations-waiting.ts'
-import * as announcements from './migrations/0066-announcements.ts'
-import * as differences from './migrations/0067-differences.ts'
-import * as poolShares from './migrations/0068-pool-shares.ts'
-import * as takesPools from './migrations/0069-takes-pools.ts'
-import * as credits from './migrations/0070-credits.ts'
-import * as reverseRecords from './migrations/0071-reverse-records.ts'
-import * as creditLimit from './migrations/0072-credit-limit.ts'
-import * as frozenAccounts from './migrations/0073-frozen-accounts.ts'
-import * as rolledUpCharges from './migrations/0074-rolled-up-charges.ts'
-import * as sources from './migrations/0075-sources.ts'
-import { PostgresConnection, Unchanged, Unreachable } from './postgres-connection.ts'
+import type { PostgresConnection } from './postgres-connection.ts'
+import { Unchanged, Unreachable } from './postgres-errors.ts'
 import type { Schema } from './schema.ts'
 
 export { Unchanged, Unreachable }
@@ -93,83 +20,86 @@ export type Queries = Kysely<Schema> | Transaction<Schema>
 /** A query that the feature of a table lends to another one, which joins it and need not know the table. */
 export type Lent<Row> = (db: Queries) => AliasableExpression<Row>
 
-/** The migrations in the order in which they run. A number is never reused, and a released migration never changes. */
-export const migrations: Record<string, Migration> = {
-  '0001-initial': initial,
-  '0002-samples': samples,
-  '0003-ledger': ledger,
-  '0004-events': events,
-  '0005-event-indexes': eventIndexes,
-  '0006-webhooks': webhooks,
-  '0007-operation-subjects': operationSubjects,
-  '0008-server-pools': serverPools,
-  '0009-retention': retention,
-  '0010-token-parents': tokenParents,
-  '0011-token-cidrs': tokenCidrs,
-  '0012-paid': paid,
-  '0013-webhook-verification': webhookVerification,
-  '0014-ended-rates': endedRates,
-  '0015-server-numbers': serverNumbers,
-  '0016-ports': ports,
-  '0017-smtp': smtp,
-  '0018-deletion-times': deletionTimes,
-  '0019-traffic': traffic,
-  '0020-addresses': addresses,
-  '0021-networks': networks,
-  '0022-firewalls': firewalls,
-  '0023-installation': installation,
-  '0024-traffic-prices': trafficPrices,
-  '0025-people': people,
-  '0026-processes': processes,
-  '0027-two-factor': twoFactor,
-  '0028-device-logins': deviceLogins,
-  '0029-port-status': portStatus,
-  '0030-passkeys': passkeys,
-  '0031-identities': identities,
-  '0032-ordered-costs': orderedCosts,
-  '0033-audit-process': auditProcess,
-  '0034-attempts': attempts,
-  '0035-billed-items': billedItems,
-  '0036-inviters': inviters,
-  '0037-references': references,
-  '0038-key-owners': keyOwners,
-  '0039-passkey-counters': passkeyCounters,
-  '0040-standing': standing,
-  '0041-ended-ports': endedPorts,
-  '0042-operator-tokens': operatorTokens,
-  '0043-snapshots': snapshots,
-  '0044-volumes': volumes,
-  '0045-account-notes': accountNotes,
-  '0046-ordered-servers': orderedServers,
-  '0047-server-suspensions': serverSuspensions,
-  '0048-images': images,
-  '0049-backups': backups,
-  '0050-rescue': rescue,
-  '0051-event-order': eventOrder,
-  '0052-payments': payments,
-  '0053-hcloud': hcloud,
-  '0054-screens': screens,
-  '0055-offsite': offsite,
-  '0056-hcloud-excess': hcloudExcess,
-  '0057-boot-checks': bootChecks,
-  '0058-documents': documents,
-  '0059-labels': labels,
-  '0060-account-prices': accountPrices,
-  '0061-payment-methods': paymentMethods,
-  '0062-isos': isos,
-  '0063-auto-top-up': autoTopUp,
-  '0064-sample-days': sampleDays,
-  '0065-operations-waiting': operationsWaiting,
-  '0066-announcements': announcements,
-  '0067-differences': differences,
-  '0068-pool-shares': poolShares,
-  '0069-takes-pools': takesPools,
-  '0070-credits': credits,
-  '0071-reverse-records': reverseRecords,
-  '0072-credit-limit': creditLimit,
-  '0073-frozen-accounts': frozenAccounts,
-  '0074-rolled-up-charges': rolledUpCharges,
-  '0075-sources': sources,
+/**
+ * The migrations in the order in which they run. A number is never reused, and a released migration never changes. Most
+ * starts run none, so each is loaded when it is due.
+ */
+export const migrations: Record<string, () => Promise<Migration>> = {
+  '0001-initial': () => import('./migrations/0001-initial.ts'),
+  '0002-samples': () => import('./migrations/0002-samples.ts'),
+  '0003-ledger': () => import('./migrations/0003-ledger.ts'),
+  '0004-events': () => import('./migrations/0004-events.ts'),
+  '0005-event-indexes': () => import('./migrations/0005-event-indexes.ts'),
+  '0006-webhooks': () => import('./migrations/0006-webhooks.ts'),
+  '0007-operation-subjects': () => import('./migrations/0007-operation-subjects.ts'),
+  '0008-server-pools': () => import('./migrations/0008-server-pools.ts'),
+  '0009-retention': () => import('./migrations/0009-retention.ts'),
+  '0010-token-parents': () => import('./migrations/0010-token-parents.ts'),
+  '0011-token-cidrs': () => import('./migrations/0011-token-cidrs.ts'),
+  '0012-paid': () => import('./migrations/0012-paid.ts'),
+  '0013-webhook-verification': () => import('./migrations/0013-webhook-verification.ts'),
+  '0014-ended-rates': () => import('./migrations/0014-ended-rates.ts'),
+  '0015-server-numbers': () => import('./migrations/0015-server-numbers.ts'),
+  '0016-ports': () => import('./migrations/0016-ports.ts'),
+  '0017-smtp': () => import('./migrations/0017-smtp.ts'),
+  '0018-deletion-times': () => import('./migrations/0018-deletion-times.ts'),
+  '0019-traffic': () => import('./migrations/0019-traffic.ts'),
+  '0020-addresses': () => import('./migrations/0020-addresses.ts'),
+  '0021-networks': () => import('./migrations/0021-networks.ts'),
+  '0022-firewalls': () => import('./migrations/0022-firewalls.ts'),
+  '0023-installation': () => import('./migrations/0023-installation.ts'),
+  '0024-traffic-prices': () => import('./migrations/0024-traffic-prices.ts'),
+  '0025-people': () => import('./migrations/0025-people.ts'),
+  '0026-processes': () => import('./migrations/0026-processes.ts'),
+  '0027-two-factor': () => import('./migrations/0027-two-factor.ts'),
+  '0028-device-logins': () => import('./migrations/0028-device-logins.ts'),
+  '0029-port-status': () => import('./migrations/0029-port-status.ts'),
+  '0030-passkeys': () => import('./migrations/0030-passkeys.ts'),
+  '0031-identities': () => import('./migrations/0031-identities.ts'),
+  '0032-ordered-costs': () => import('./migrations/0032-ordered-costs.ts'),
+  '0033-audit-process': () => import('./migrations/0033-audit-process.ts'),
+  '0034-attempts': () => import('./migrations/0034-attempts.ts'),
+  '0035-billed-items': () => import('./migrations/0035-billed-items.ts'),
+  '0036-inviters': () => import('./migrations/0036-inviters.ts'),
+  '0037-references': () => import('./migrations/0037-references.ts'),
+  '0038-key-owners': () => import('./migrations/0038-key-owners.ts'),
+  '0039-passkey-counters': () => import('./migrations/0039-passkey-counters.ts'),
+  '0040-standing': () => import('./migrations/0040-standing.ts'),
+  '0041-ended-ports': () => import('./migrations/0041-ended-ports.ts'),
+  '0042-operator-tokens': () => import('./migrations/0042-operator-tokens.ts'),
+  '0043-snapshots': () => import('./migrations/0043-snapshots.ts'),
+  '0044-volumes': () => import('./migrations/0044-volumes.ts'),
+  '0045-account-notes': () => import('./migrations/0045-account-notes.ts'),
+  '0046-ordered-servers': () => import('./migrations/0046-ordered-servers.ts'),
+  '0047-server-suspensions': () => import('./migrations/0047-server-suspensions.ts'),
+  '0048-images': () => import('./migrations/0048-images.ts'),
+  '0049-backups': () => import('./migrations/0049-backups.ts'),
+  '0050-rescue': () => import('./migrations/0050-rescue.ts'),
+  '0051-event-order': () => import('./migrations/0051-event-order.ts'),
+  '0052-payments': () => import('./migrations/0052-payments.ts'),
+  '0053-hcloud': () => import('./migrations/0053-hcloud.ts'),
+  '0054-screens': () => import('./migrations/0054-screens.ts'),
+  '0055-offsite': () => import('./migrations/0055-offsite.ts'),
+  '0056-hcloud-excess': () => import('./migrations/0056-hcloud-excess.ts'),
+  '0057-boot-checks': () => import('./migrations/0057-boot-checks.ts'),
+  '0058-documents': () => import('./migrations/0058-documents.ts'),
+  '0059-labels': () => import('./migrations/0059-labels.ts'),
+  '0060-account-prices': () => import('./migrations/0060-account-prices.ts'),
+  '0061-payment-methods': () => import('./migrations/0061-payment-methods.ts'),
+  '0062-isos': () => import('./migrations/0062-isos.ts'),
+  '0063-auto-top-up': () => import('./migrations/0063-auto-top-up.ts'),
+  '0064-sample-days': () => import('./migrations/0064-sample-days.ts'),
+  '0065-operations-waiting': () => import('./migrations/0065-operations-waiting.ts'),
+  '0066-announcements': () => import('./migrations/0066-announcements.ts'),
+  '0067-differences': () => import('./migrations/0067-differences.ts'),
+  '0068-pool-shares': () => import('./migrations/0068-pool-shares.ts'),
+  '0069-takes-pools': () => import('./migrations/0069-takes-pools.ts'),
+  '0070-credits': () => import('./migrations/0070-credits.ts'),
+  '0071-reverse-records': () => import('./migrations/0071-reverse-records.ts'),
+  '0072-credit-limit': () => import('./migrations/0072-credit-limit.ts'),
+  '0073-frozen-accounts': () => import('./migrations/0073-frozen-accounts.ts'),
+  '0074-rolled-up-charges': () => import('./migrations/0074-rolled-up-charges.ts'),
+  '0075-sources': () => import('./migrations/0075-sources.ts'),
 }
 
 /**
@@ -221,7 +151,8 @@ export async function send(tx: Queries, write: Compilable, orElse?: () => Error)
   }
   if (!tx.isTransaction) return requireOne(await tx.executeQuery(query))
   await tx.getExecutor().provideConnection(async (connection) => {
-    if (connection instanceof PostgresConnection) connection.send(query, orElse)
+    const postgres = asPostgres(tx, connection)
+    if (postgres) postgres.send(query, orElse)
     else requireOne(await connection.executeQuery(query))
   })
 }
@@ -240,14 +171,20 @@ export async function changeLast(
   if (!tx.isTransaction) throw new Error('a last change must be part of a transaction')
   const query = change.compile()
   await tx.getExecutor().provideConnection(async (connection) => {
-    if (connection instanceof PostgresConnection) {
-      if (connection.last) throw new Error('a transaction has one last change')
-      connection.last = { query, isNeeded }
+    const postgres = asPostgres(tx, connection)
+    if (postgres) {
+      if (postgres.last) throw new Error('a transaction has one last change')
+      postgres.last = { query, isNeeded }
       return
     }
     const { numAffectedRows = 0n } = await connection.executeQuery(query)
     if (isNeeded && numAffectedRows === 0n) throw new Unchanged()
   })
+}
+
+/** The connection if it is one to PostgreSQL. Its class is not loaded for this, since installations on SQLite need no pg. */
+function asPostgres(db: Queries, connection: DatabaseConnection): PostgresConnection | null {
+  return isSqlite(db) ? null : (connection as PostgresConnection) // our driver opens no others
 }
 
 /** Another transaction has just taken what this one had found free. */

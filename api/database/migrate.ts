@@ -111,9 +111,10 @@ async function run(tx: Queries, options: MigrateOptions): Promise<string[]> {
   const present = applied.at(-1)
   const pending = pendingAfter(applied, options)
   if (present && pending.length > 0) await options.keepCopy?.(present)
-  for (const [name, migration] of pending)
+  for (const [name, load] of pending)
     try {
-      await migration.up(tx)
+      const { up } = await load()
+      await up(tx)
       await sql`INSERT INTO kysely_migration VALUES (${name}, ${new Date().toISOString()})`.execute(tx)
       if (isSqlite(tx)) await refuseBrokenReferences(tx)
     } catch (error) {

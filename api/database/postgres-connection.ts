@@ -6,13 +6,8 @@ import {
   type RootOperationNode,
 } from 'kysely'
 import pg from 'pg'
+import { codeOf, explained, isLost, Unchanged } from './postgres-errors.ts'
 import { type Answer, type Prepared, Statement, type Statements } from './postgres-statement.ts'
-
-/** The connection to the database was lost, or none was available. Earlier writes may have been committed. */
-export class Unreachable extends Error {
-  /** PostgreSQL's connection_failure. */
-  readonly code = '08006'
-}
 
 /** A migration changed the tables during a transaction, of which nothing took place. */
 class Outdated extends Error {
@@ -20,37 +15,10 @@ class Outdated extends Error {
   readonly code = '40001'
 }
 
-/** The last change of a transaction found no row, so that nothing of the transaction took place. */
-export class Unchanged extends Error {}
-
-/** pg has no codes for the errors that it raises itself. */
-const WITHOUT_CODE =
-  /Connection terminated|timeout exceeded when trying to connect|Query read timeout|not queryable|connection error|Client was closed/
-/** As the system has them, such as ECONNRESET. */
-const OF_SYSTEM = /^E[A-Z]/
-/** Errors after which a connection is unusable: it is lost, or the server ends it. */
-const LOST = /^(08|57P0|25P03)/
 /** Errors of statements that were parsed: of values, constraints and locks. */
 const AFTER_PARSING = /^(22|23|40|55)/
 /** PostgreSQL's division_by_zero. */
 const NONE_CHANGED = '22012'
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : ''
-}
-
-/** True if an error means that the connection is lost, or could not be opened. */
-export function isLost(error: unknown): boolean {
-  return LOST.test(codeOf(error))
-}
-
-/** Turns errors of pg and the system into Unreachable. */
-export function explained(error: unknown): unknown {
-  if (!(error instanceof Error)) return error
-  const code = codeOf(error)
-  const isOurs = code === '' ? WITHOUT_CODE.test(error.message) : OF_SYSTEM.test(code)
-  return isOurs ? new Unreachable(error.message || code, { cause: error }) : error
-}
 
 /** True if a statement was prepared before a migration changed the columns of its result. */
 function isOutdated(error: unknown): boolean {

@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Driver } from 'kysely'
 import type pg from 'pg'
 import { currentCaller, Line } from './line.ts'
-import { explained, PostgresConnection, Unreachable } from './postgres-connection.ts'
+import { PostgresConnection } from './postgres-connection.ts'
+import { explained, Unreachable } from './postgres-errors.ts'
 import { Statements } from './postgres-statement.ts'
 
 /** The longest wait for a free connection. */

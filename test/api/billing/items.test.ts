@@ -114,7 +114,7 @@ test('rows from before items are told apart: an id of an address is one, any oth
   await addAddress('address-1', '192.0.2.7')
   await writeOld(db, 'server-1', 1)
   await writeOld(db, 'address-1', 2)
-  await migrations['0035-billed-items']?.up(db)
+  await (await migrations['0035-billed-items']?.())?.up(db)
   const old = [
     ['address', 'address-1'],
     ['server', 'server-1'],

@@ -19,11 +19,11 @@ async function database(): Promise<Database> {
 /** Migrations that come after those that are there, while the test runs. */
 function land(added: Record<string, readonly string[]>): void {
   for (const [name, statements] of Object.entries(added))
-    migrations[name] = {
+    migrations[name] = async () => ({
       up: async (db) => {
         for (const statement of statements) await sql.raw(statement).execute(db)
       },
-    }
+    })
   onTestFinished(() => {
     for (const name of Object.keys(added)) delete migrations[name]
   })

@@ -70,7 +70,7 @@ test('a ledger from before it was a chain becomes one, and its servers are meter
   const { db, drop } = await testDatabase({ upTo: '0002-samples' })
   await fillOld(db)
   const before = Date.now()
-  await migrations['0003-ledger']?.up(db)
+  await (await migrations['0003-ledger']?.())?.up(db)
   const entries = await db
     .selectFrom('transactions')
     .select(['sequence', 'previous', 'balance_before', 'amount', 'balance_after', 'reference'])
@@ -115,7 +115,7 @@ test('of payments from before references were unique, each keeps its own, and th
       ...{ balance_before: 0, amount: 5, balance_after: 5, reference: 'r', created_at: id === 'b' ? 1 : 2 },
     })
   }
-  await migrations['0037-references']?.up(db)
+  await (await migrations['0037-references']?.())?.up(db)
   expect(await db.selectFrom('booked_references').selectAll().execute()).toEqual([
     { reference: 'r', account_id: 'b', sequence: 1 },
   ])
@@ -149,7 +149,7 @@ test('operations from before they had subjects are on their servers, and keep al
   const active = { ...before, operation_id: 'o1', server_id: 'here', status: 'running' }
   const ended = { ...before, operation_id: 'o2', server_id: 'gone', status: 'succeeded', finished_at: 5_900 }
   for (const row of [active, ended]) await insert(db, 'operations', row)
-  await migrations['0007-operation-subjects']?.up(db)
+  await (await migrations['0007-operation-subjects']?.())?.up(db)
   const week = 7 * 24 * 3600_000
   const rows = await db.selectFrom('operations').selectAll().orderBy('operation_id').execute()
   expect(rows).toEqual([
@@ -166,7 +166,7 @@ test('operations from before they had subjects are on their servers, and keep al
 test('a server from before there were pools is in the one that there was', async () => {
   const { db, drop } = await testDatabase({ upTo: '0002-samples' })
   await fillOld(db)
-  await migrations['0008-server-pools']?.up(db)
+  await (await migrations['0008-server-pools']?.())?.up(db)
   const pools = await db.selectFrom('servers').select('pool').execute()
   expect(pools.map(({ pool }) => pool)).toEqual(['local', 'local', 'local'])
   await drop()
@@ -201,7 +201,7 @@ test('the amount paid before it was recorded is the sum of payments, without gif
     }
     await insert(db, 'ledgers', { account_id: id, sequence: entries.length || null, balance })
   }
-  await migrations['0012-paid']?.up(db)
+  await (await migrations['0012-paid']?.())?.up(db)
   const rows = await db.selectFrom('ledgers').select(['account_id', 'paid']).orderBy('account_id').execute()
   expect(rows.map(({ account_id, paid }) => [account_id, paid])).toEqual([
     ['gifted', 0],
@@ -223,7 +223,7 @@ test('webhooks from before endpoints were asked are verified', async () => {
   }
   const job = { secret: '', is_enabled: 1, lease_until: 0, created_at: 5 }
   await insert(db, 'webhooks', { ...before, ...job })
-  await migrations['0013-webhook-verification']?.up(db)
+  await (await migrations['0013-webhook-verification']?.())?.up(db)
   expect(await db.selectFrom('webhooks').selectAll().executeTakeFirst()).toMatchObject({
     ...before,
     verification: 'verified',
@@ -240,7 +240,7 @@ test('servers from before they had numbers have one each, and those that are gon
   for (const server_id of ['s1', 's2', 's3'])
     await insert(db, 'servers', { ...row, server_id, deleted_at: server_id === 's2' ? 6_000 : null })
   await insert(db, 'servers', { ...row, server_id: 's4', pool: 'local' })
-  await migrations['0015-server-numbers']?.up(db)
+  await (await migrations['0015-server-numbers']?.())?.up(db)
   const servers = await db
     .selectFrom('servers')
     .select(['server_id', 'number'])

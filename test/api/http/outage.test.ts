@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Unreachable } from '../../../api/database/postgres-connection.ts'
+import { Unreachable } from '../../../api/database/postgres-errors.ts'
 import { type Reply, testApp } from '../../harness/app.ts'
 import { ed25519 } from '../harness/keys.ts'
 import { make, NOBODY, order } from '../harness/ordering.ts'

@@ -27,8 +27,10 @@ export function nextVersion(): string {
   symlinkSync(path.join(ROOT, 'node_modules'), path.join(tree, 'node_modules'))
   writeFileSync(path.join(tree, 'api/database/migrations/9999-later.ts'), MIGRATION)
   change(path.join(tree, 'api/database/database.ts'), [
-    [/^(?=import type \{ Schema \})/m, "import * as later from './migrations/9999-later.ts'\n"],
-    [/(?<=^export const migrations[^}]*)^\}/m, "  '9999-later': later,\n}"],
+    [
+      /(?<=^export const migrations[^}]*)^\}/m,
+      "  '9999-later': () => import('./migrations/9999-later.ts'),\n}",
+    ],
   ])
   change(path.join(tree, 'api/processes/peers.ts'), [[/(?<=^export const duties = \[)/m, "'archiver', "]])
   return path.join(tree, 'api/main.ts')
