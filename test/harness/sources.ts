@@ -36,6 +36,8 @@ export interface Node {
 export interface Import {
   from: string
   isType: boolean
+  /** True if it is loaded when that line runs. */
+  isLazy: boolean
 }
 
 export interface Source {
@@ -84,7 +86,7 @@ export function importOf(node: Node): Import[] {
   ]
   if (!kinds.includes(node.type) || !isNode(node.source) || typeof node.source.value !== 'string') return []
   const isType = node.importKind === 'type' || node.exportKind === 'type' || node.type === 'TSImportType'
-  return [{ from: node.source.value, isType }]
+  return [{ from: node.source.value, isType, isLazy: node.type === 'ImportExpression' }]
 }
 
 export const lineOf = (source: Source, offset: number) =>
