@@ -20,6 +20,7 @@ import { people } from './people/feature.ts'
 import { ports } from './ports/feature.ts'
 import { servers } from './servers/feature.ts'
 import { snapshots } from './snapshots/feature.ts'
+import { transfers } from './transfers/feature.ts'
 import { volumes } from './volumes/feature.ts'
 import { webhooks } from './webhooks/feature.ts'
 
@@ -37,6 +38,7 @@ export const features = [
   billing,
   payments,
   credits,
+  transfers,
   monitoring,
   catalog,
   events,

@@ -88,6 +88,7 @@ const commands: Record<string, () => Promise<Command>> = {
   server: async () => (await import('./commands/server.ts')).serverCommands(config),
   address: async () => (await import('./commands/address.ts')).addressCommands(config),
   announcement: async () => (await import('./commands/announcement.ts')).announcementCommands(config),
+  bank: async () => (await import('./commands/bank.ts')).bankCommands(config),
   promo: async () => (await import('./commands/promo.ts')).promoCommands(config),
   trace: async () => (await import('./commands/trace.ts')).traceCommand(config),
   token: async () => (await import('./commands/token.ts')).tokenCommands(config),

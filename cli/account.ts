@@ -9,6 +9,7 @@ import { addLimitOption, type LimitOptions, upTo } from './flags.ts'
 import type { Columns } from './output.ts'
 import { paymentMethodKind } from './payment-method.ts'
 import { action, listCommand, type Session } from './session.ts'
+import { transferCommand, transfersCommand } from './transfer.ts'
 import { ifKnown, rub, untilIn } from './units.ts'
 
 const used = (name: keyof Account['quotas']) => (account: Account) =>
@@ -99,6 +100,8 @@ export function accountCommand(): Command {
         .argument('<id>', 'id of the payment')
         .action(action(async ({ berth, show }, id: string) => show(await berth.payments.get(id), payments))),
     )
+    .addCommand(transferCommand())
+    .addCommand(transfersCommand())
     .addCommand(redeemCommand())
     .addCommand(creditsCommand())
     .addCommand(documentsCommand())

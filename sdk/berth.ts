@@ -12,7 +12,7 @@ import { invitations, members } from './members.ts'
 import { networks } from './networks.ts'
 import { operations } from './operations.ts'
 import { operator } from './operator.ts'
-import { credits, payments } from './payments.ts'
+import { credits, payments, transfers } from './payments.ts'
 import { passkeys, person, sessions, signIn } from './people.ts'
 import { ports } from './ports.ts'
 import { type Call, caller, type Fetch, type Settings } from './request.ts'
@@ -58,6 +58,7 @@ export class Berth {
   readonly usage: ReturnType<typeof usage>
   readonly payments: ReturnType<typeof payments>
   readonly credits: ReturnType<typeof credits>
+  readonly transfers: ReturnType<typeof transfers>
   readonly documents: ReturnType<typeof documents>
   readonly zones: ReturnType<typeof zones>
   readonly templates: ReturnType<typeof templates>
@@ -102,6 +103,7 @@ export class Berth {
     this.usage = usage(call)
     this.payments = payments(settings, call)
     this.credits = credits(call)
+    this.transfers = transfers(call)
     this.documents = documents(this.request)
     this.zones = zones(call)
     this.templates = templates(call)

@@ -381,6 +381,15 @@ export interface AnnouncementUpdate {
   ends_at?: string | null | undefined
 }
 
+export interface Arrival {
+  /** The reference to state as the purpose of the transfer; its last two digits check the others */
+  reference: string
+  /** The sum that arrived, in rubles */
+  amount_rub: string
+  /** The bank's own id of the transaction: it is booked once, whatever is sent twice */
+  bank_transaction_id: string
+}
+
 export interface AuditEntry {
   /** Id of the entry */
   audit_id: string
@@ -1990,6 +1999,23 @@ export interface PasswordReset {
   password: string
 }
 
+export interface Payee {
+  /** Name of the payee */
+  name: string
+  /** Address of the payee */
+  address: string
+  /** Tax id of the payee */
+  tax_id: string
+  /** Name of the bank */
+  bank_name: string
+  /** Account at the bank */
+  bank_account: string
+  /** BIC of the bank */
+  bank_bic: string
+  /** The bank's correspondent account; null if it has none */
+  correspondent_account: string | null
+}
+
 export interface Payment {
   /** Id of the payment */
   payment_id: string
@@ -2165,7 +2191,7 @@ export interface PlainProblem {
   /** Id of the request; quote it when you report a problem to the operator */
   request_id: string
   /** Stable code for programs */
-  code: 'access_denied' | 'account_exists' | 'account_frozen' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'announcement_ended' | 'announcement_not_found' | 'authorization_pending' | 'backend_unavailable' | 'backup_not_found' | 'backup_not_ready' | 'bad_request' | 'delete_protected' | 'document_not_found' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'image_in_use' | 'image_not_found' | 'image_not_uploading' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'iso_in_use' | 'iso_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'payment_method_not_found' | 'payment_not_found' | 'payment_refused' | 'payments_off' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'promo_code_exists' | 'promo_code_invalid' | 'promo_code_not_found' | 'promo_code_redeemed' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'refund_too_large' | 'rescue_conflict' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'snapshot_in_use' | 'snapshot_not_found' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'too_many_announcements' | 'too_many_credits' | 'too_many_open_payments' | 'too_many_payment_methods' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'volume_detached' | 'volume_in_use' | 'volume_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password'
+  code: 'access_denied' | 'account_exists' | 'account_frozen' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'announcement_ended' | 'announcement_not_found' | 'authorization_pending' | 'backend_unavailable' | 'backup_not_found' | 'backup_not_ready' | 'bad_request' | 'bank_transaction_taken' | 'delete_protected' | 'document_not_found' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'image_in_use' | 'image_not_found' | 'image_not_uploading' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'iso_in_use' | 'iso_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'payment_method_not_found' | 'payment_not_found' | 'payment_refused' | 'payments_off' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'promo_code_exists' | 'promo_code_invalid' | 'promo_code_not_found' | 'promo_code_redeemed' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'refund_too_large' | 'rescue_conflict' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'snapshot_in_use' | 'snapshot_not_found' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'too_many_announcements' | 'too_many_credits' | 'too_many_open_payments' | 'too_many_payment_methods' | 'too_many_transfers' | 'transfer_not_found' | 'transfers_not_offered' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'volume_detached' | 'volume_in_use' | 'volume_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password'
 }
 
 export interface PortPublish {
@@ -2225,7 +2251,7 @@ export interface Problem {
   /** Id of the request; quote it when you report a problem to the operator */
   request_id: string
   /** Stable code for programs */
-  code: 'access_denied' | 'account_exists' | 'account_frozen' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'announcement_ended' | 'announcement_not_found' | 'authorization_pending' | 'backend_unavailable' | 'backup_not_found' | 'backup_not_ready' | 'bad_request' | 'delete_protected' | 'document_not_found' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'image_in_use' | 'image_not_found' | 'image_not_uploading' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'iso_in_use' | 'iso_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'payment_method_not_found' | 'payment_not_found' | 'payment_refused' | 'payments_off' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'promo_code_exists' | 'promo_code_invalid' | 'promo_code_not_found' | 'promo_code_redeemed' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'refund_too_large' | 'rescue_conflict' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'snapshot_in_use' | 'snapshot_not_found' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'too_many_announcements' | 'too_many_credits' | 'too_many_open_payments' | 'too_many_payment_methods' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'volume_detached' | 'volume_in_use' | 'volume_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password' | 'insufficient_scope' | 'validation_failed' | 'slow_down' | 'quota_exceeded' | 'ssh_key_exists' | 'server_state_conflict' | 'operation_in_progress' | 'insufficient_balance' | 'capacity_unavailable' | 'not_supported' | 'address_unavailable' | 'upload_offset'
+  code: 'access_denied' | 'account_exists' | 'account_frozen' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'announcement_ended' | 'announcement_not_found' | 'authorization_pending' | 'backend_unavailable' | 'backup_not_found' | 'backup_not_ready' | 'bad_request' | 'bank_transaction_taken' | 'delete_protected' | 'document_not_found' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'image_in_use' | 'image_not_found' | 'image_not_uploading' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'iso_in_use' | 'iso_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'payment_method_not_found' | 'payment_not_found' | 'payment_refused' | 'payments_off' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'promo_code_exists' | 'promo_code_invalid' | 'promo_code_not_found' | 'promo_code_redeemed' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'refund_too_large' | 'rescue_conflict' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'snapshot_in_use' | 'snapshot_not_found' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'too_many_announcements' | 'too_many_credits' | 'too_many_open_payments' | 'too_many_payment_methods' | 'too_many_transfers' | 'transfer_not_found' | 'transfers_not_offered' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'volume_detached' | 'volume_in_use' | 'volume_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password' | 'insufficient_scope' | 'validation_failed' | 'slow_down' | 'quota_exceeded' | 'ssh_key_exists' | 'server_state_conflict' | 'operation_in_progress' | 'insufficient_balance' | 'capacity_unavailable' | 'not_supported' | 'address_unavailable' | 'upload_offset'
   /** The scope that is needed */
   required_scope?: string | undefined
   /** Scopes that are accepted; one of them is enough */
@@ -3762,6 +3788,38 @@ export interface TransactionList {
   total: number
 }
 
+export interface Transfer {
+  /** Id of the invoice */
+  transfer_id: string
+  /** The reference to state as the purpose of the transfer; its last two digits check the others */
+  reference: string
+  /** Open until money arrives or it expires. Money that arrives later is booked nevertheless */
+  status: 'open' | 'paid' | 'expired'
+  /** The sum to pay, in rubles with two decimals */
+  amount_rub: string
+  /** The sum that arrived and is in the balance; it may differ, in rubles with two decimals */
+  arrived_rub: string
+  payee: Payee
+  /** When money arrived last; null before */
+  arrived_at: string | null
+  /** When it expires if no money arrives */
+  expires_at: string
+  /** When it was created (RFC 3339, UTC) */
+  created_at: string
+}
+
+export interface TransferCreate {
+  /** The sum to pay in rubles */
+  amount_rub: string
+}
+
+export interface TransferList {
+  /** The items of this page */
+  items: Array<Transfer>
+  /** Number of all matching items, not only those on this page */
+  total: number
+}
+
 export interface TwoFactorConfirmation {
   /** A code of the app, or a recovery code; spaces and hyphens make no difference */
   code: string
@@ -4606,6 +4664,29 @@ export interface Routes {
       promo_code_id: string
     }
     reply: PromoCode
+  }
+  /** List invoices for bank transfers */
+  'GET /account/transfers': {
+    query?: {
+      /** Number of items per page; a number above the maximum is refused with 422 */
+      limit?: number | undefined
+      /** Number of items to skip, for pages other than the first; the `Link` header has the address of each page */
+      offset?: number | undefined
+    } | undefined
+    reply: TransferList
+  }
+  /** Ask for an invoice to pay by bank transfer */
+  'POST /account/transfers': {
+    body: TransferCreate
+    reply: Transfer
+  }
+  /** Get an invoice for a bank transfer */
+  'GET /account/transfers/{transfer_id}': {
+    path: {
+      /** Id of the transfer, a UUID */
+      transfer_id: string
+    }
+    reply: Transfer
   }
   /** List zones */
   'GET /zones': {
@@ -5772,6 +5853,11 @@ export interface Routes {
     body: RefundCreate
     reply: OperatedPayment
   }
+  /** Book money that arrived by bank transfer */
+  'POST /operator/transfers': {
+    body: Arrival
+    reply: Transfer
+  }
   /** List the invoices and statements of an account */
   'GET /operator/accounts/{account_id}/documents': {
     path: {
@@ -5884,6 +5970,7 @@ export type ErrorCode =
   | 'backup_not_found'
   | 'backup_not_ready'
   | 'bad_request'
+  | 'bank_transaction_taken'
   | 'capacity_unavailable'
   | 'delete_protected'
   | 'document_not_found'
@@ -5976,6 +6063,9 @@ export type ErrorCode =
   | 'too_many_credits'
   | 'too_many_open_payments'
   | 'too_many_payment_methods'
+  | 'too_many_transfers'
+  | 'transfer_not_found'
+  | 'transfers_not_offered'
   | 'two_factor_off'
   | 'two_factor_on'
   | 'two_factor_required'

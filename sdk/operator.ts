@@ -3,6 +3,7 @@ import type {
   AccountCreate,
   AnnouncementCreate,
   AnnouncementUpdate,
+  Arrival,
   Credit,
   CreditLimitChange,
   Debit,
@@ -89,6 +90,8 @@ const money = (call: Call) => ({
   /** Gives a part of a payment back, as soon as the provider does. */
   refundPayment: (payment_id: string, body: RefundCreate, options?: CallOptions) =>
     call('POST /operator/payments/{payment_id}/refund', { path: { payment_id }, body }, options),
+  /** Books money that arrived by bank transfer, once for each transaction of the bank. */
+  bookTransfer: (body: Arrival, options?: CallOptions) => call('POST /operator/transfers', { body }, options),
   /** One page of promo codes, newest first, without the codes themselves. */
   promoCodes: (query: Query<'GET /operator/promo_codes'> = {}, options?: CallOptions) =>
     call('GET /operator/promo_codes', { query }, options),

@@ -49,6 +49,22 @@ export function payments({ sleep }: Pick<Settings, 'sleep'>, call: Call) {
   }
 }
 
+export function transfers(call: Call) {
+  const list = (query: Query<'GET /account/transfers'> = {}, options?: CallOptions) =>
+    call('GET /account/transfers', { query }, options)
+  return {
+    /** One page of invoices for bank transfers. */
+    list,
+    /** All, page by page. */
+    listAll: (options?: CallOptions) => everyItem(list, 'transfer_id', {}, options),
+    get: (transferId: string, options?: CallOptions) =>
+      call('GET /account/transfers/{transfer_id}', { path: { transfer_id: transferId } }, options),
+    /** Asks for an invoice over a sum in rubles, with the reference and the bank details to pay it. */
+    create: (amountRub: string, options?: CallOptions) =>
+      call('POST /account/transfers', { body: { amount_rub: amountRub } }, options),
+  }
+}
+
 export function credits(call: Call) {
   const list = (query: Query<'GET /account/credits'> = {}, options?: CallOptions) =>
     call('GET /account/credits', { query }, options)

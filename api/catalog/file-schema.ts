@@ -51,6 +51,10 @@ const Seller = Type.Object({
       errorMessage: 'must be at most 16 letters, digits, dashes and slashes.',
     }),
   ),
+  // Without it, customers cannot pay by bank transfer.
+  bank: Type.Optional(
+    Type.Object({ name: Line, account: Text, bic: Text, correspondent_account: Type.Optional(Text) }),
+  ),
   // Without it, documents say that no VAT is charged.
   vat: Type.Optional(
     Type.Object({

@@ -258,12 +258,18 @@ function toCatalog(file: CatalogFile, folder: string): Catalog {
 }
 
 function sellerOf({ name, address, tax_id, ...seller }: SellerEntry): Seller {
-  const { first_month, number_prefix = '', vat } = seller
+  const { first_month, number_prefix = '', vat, bank } = seller
   return {
     ...{ name, address, taxId: tax_id, numberPrefix: number_prefix },
     firstMonth: Date.parse(`${first_month}-01`),
     // A percent has 100 hundredths, as a ruble has 100 kopecks.
     vat: vat ? { rate: parseMoney(vat.percent) / UNITS_PER_KOPECK, isIncluded: vat.is_included } : null,
+    bank: bank
+      ? {
+          ...{ name: bank.name, account: bank.account, bic: bank.bic },
+          correspondentAccount: bank.correspondent_account ?? null,
+        }
+      : null,
   }
 }
 

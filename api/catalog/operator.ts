@@ -21,6 +21,15 @@ export interface Seller {
   firstMonth: number
   numberPrefix: string
   vat: Vat | null
+  /** The account that bank transfers go to; null: none are offered. */
+  bank: Bank | null
+}
+
+interface Bank {
+  name: string
+  account: string
+  bic: string
+  correspondentAccount: string | null
 }
 
 export interface Vat {

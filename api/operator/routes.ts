@@ -14,6 +14,7 @@ import { offsiteRoute } from './offsite.ts'
 import { type OperatorPaymentOptions, operatorPaymentRoutes } from './payment-routes.ts'
 import { OperatedImage, OperatedOperationQuery, operatedOperation, ZoneRoom } from './schema.ts'
 import { type OperatorServerOptions, operatorServerRoutes } from './server-routes.ts'
+import { operatorTransferRoute } from './transfer-routes.ts'
 
 const tag = 'Operator'
 
@@ -33,6 +34,7 @@ export function operatorRoutes(options: OperatorOptions): Route[] {
     ...operatorAccountRoutes(options),
     ...operatorServerRoutes(options),
     ...operatorPaymentRoutes(options),
+    operatorTransferRoute(options),
     operatorDocumentsRoute(options),
     ...hostRoutes(options),
     offsiteRoute(options),

@@ -10,7 +10,7 @@ import { parseMoney } from '../../api/money.ts'
 import { catalogText } from '../harness/app.ts'
 import { playedProviders } from '../harness/payment-providers.ts'
 import { pdfText } from '../harness/pdf-text.ts'
-import { selling } from '../harness/seller.ts'
+import { BANK, selling } from '../harness/seller.ts'
 import { expectSession, loggedIn } from './harness/berth.ts'
 
 test('payments, charges and the audit log can be read', async () => {
@@ -52,6 +52,18 @@ test('a customer whose servers are suspended sees how much brings them back', as
   const { top_up_to_resume_rub: missing } = JSON.parse((await t.run('balance -o json')).out)
   expect(Number(missing)).toBeGreaterThan(0)
   expect((await t.run('balance')).out).toContain(`Top up to resume:  ${missing} RUB\n`)
+})
+
+test('an invoice for a bank transfer has what a bank asks for', async () => {
+  const t = await loggedIn(selling({ bank: BANK }))
+  await expectSession(t, 'transfer', [
+    'account transfers',
+    'account transfer 5000',
+    'account transfer 99.90 -o json',
+    'account transfer 0',
+    'account transfers -o json',
+    'account transfers --sort when',
+  ])
 })
 
 test('the account is topped up from the command line: it prints the page of the provider, and waits', async () => {

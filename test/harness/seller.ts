@@ -4,8 +4,16 @@ import { catalogText } from './app.ts'
 export const VAT_INCLUDED = '{ percent: "20", is_included: true }'
 export const VAT_ADDED = '{ percent: "20", is_included: false }'
 
+export const BANK = '{ name: Example Bank, account: "40702810900000000001", bic: "044525000" }'
+
 /** The sample catalogue with a legal entity that issues documents. */
-export function selling({ vat = VAT_INCLUDED, from = '2026-11', taxId = '7700000000', prefix = '' } = {}): {
+export function selling({
+  vat = VAT_INCLUDED,
+  from = '2026-11',
+  taxId = '7700000000',
+  prefix = '',
+  bank = '',
+} = {}): {
   catalog: Catalog
 } {
   const seller = [
@@ -14,6 +22,7 @@ export function selling({ vat = VAT_INCLUDED, from = '2026-11', taxId = '7700000
     `tax_id: "${taxId}"`,
     `first_month: ${from}`,
     `vat: ${vat}`,
+    ...(bank ? [`bank: ${bank}`] : []),
     ...(prefix ? [`number_prefix: ${prefix}`] : []),
   ]
   const text = `operator:\n  seller:\n${seller.map((line) => `    ${line}\n`).join('')}${catalogText}`

@@ -421,3 +421,37 @@ test(
   },
   TIMEOUT_MS,
 )
+
+test(
+  'a statement of a bank is booked once, however often it is imported, and lines without an invoice are named',
+  async () => {
+    const data = folder()
+    const bank = '{ name: Example Bank, account: "40702810900000000001", bic: "044525000" }'
+    const seller = ['name: A', 'address: B', 'tax_id: "7700000000"', 'first_month: 2026-11', `bank: ${bank}`]
+    writeFileSync(
+      path.join(data, 'catalog.yaml'),
+      `operator:\n  seller:\n${seller.map((line) => `    ${line}\n`).join('')}${catalogText}`,
+    )
+    const service = await serve(data)
+    const { reference } = (await service.call('POST', '/account/transfers', { amount_rub: '500' })).body
+    const file = path.join(data, 'statement.csv')
+    const lines = [`1;"1 500,50";for ${reference}`, `1;"1 500,50";for ${reference}`, '2;10;rent']
+    writeFileSync(file, ['Id;Sum;Purpose', ...lines].join('\r\n'))
+    const columns = ['--id', 'Id', '--amount', 'Sum', '--purpose', 'Purpose']
+    const importing = async (...more: string[]) => {
+      const { code, stdout } = await run(['bank', 'import', file, ...columns, ...more], { BERTH_DATA: data })
+      expect(code).toBe(0)
+      return stdout.match(/already booked|booked|unmatched/g)
+    }
+    const first = ['booked', 'already booked', 'unmatched']
+    expect(await importing('--dry-run')).toEqual(first)
+    const balance = async () => Number((await service.call('GET', '/account/balance')).body.balance)
+    const before = await balance()
+    expect(await importing()).toEqual(first)
+    expect(await importing()).toEqual(['already booked', 'already booked', 'unmatched'])
+    expect(await balance()).toBe(before + 1500.5)
+    writeFileSync(file, Buffer.alloc(20 * 2 ** 20 + 1))
+    expect((await run(['bank', 'import', file, ...columns], { BERTH_DATA: data })).code).toBe(1)
+  },
+  TIMEOUT_MS,
+)

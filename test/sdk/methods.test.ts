@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { isBerthError } from '../../sdk/index.ts'
 import { ed25519 } from '../api/harness/keys.ts'
 import { pdfText } from '../harness/pdf-text.ts'
-import { selling } from '../harness/seller.ts'
+import { BANK, selling } from '../harness/seller.ts'
 import { meanwhile, type Service, service } from './harness/client.ts'
 
 test('the account’s resources are created, read, changed and deleted', async () => {
@@ -45,6 +45,14 @@ test('documents are listed, read, and downloaded as a PDF', async () => {
   expect(await berth.documents.csv(id)).toContain('closing_balance')
   const pdf = await berth.documents.pdf(id)
   expect(pdfText(Buffer.from(await pdf.arrayBuffer()))).toContain('Statement No. 1')
+})
+
+test('an invoice for a bank transfer is asked for and read', async () => {
+  const { berth } = await service(selling({ bank: BANK }))
+  const made = await berth.transfers.create('5000')
+  expect(await berth.transfers.get(made.transfer_id)).toEqual(made)
+  expect((await berth.transfers.list()).items).toEqual([made])
+  expect(await Array.fromAsync(berth.transfers.listAll())).toEqual([made])
 })
 
 test('the catalogue can be read, and a server quoted before it is ordered', async () => {

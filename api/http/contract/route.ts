@@ -101,6 +101,7 @@ type PersonEvent =
   | 'account_debited'
   | 'payment_refunded'
   | 'announcement_changed'
+  | 'transfer_booked'
   | 'promo_code_created'
   | 'promo_code_revoked'
   | 'login_link_created'

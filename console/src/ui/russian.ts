@@ -12,6 +12,7 @@ export const errors: Readonly<Partial<Record<ErrorCode, string>>> = {
   account_exists: 'Аккаунт с этим адресом или внешним номером уже есть.',
   announcement_not_found: 'Такого объявления нет.',
   announcement_ended: 'Объявление уже завершено.',
+  bank_transaction_taken: 'Эта банковская операция уже зачислена иначе.',
   too_many_announcements: 'Слишком много незавершённых объявлений.',
   account_in_use:
     'В аккаунте есть серверы, снимки, публичные адреса или долг. Сначала удалите серверы и снимки, освободите адреса и пополните баланс.',
@@ -123,6 +124,9 @@ export const errors: Readonly<Partial<Record<ErrorCode, string>>> = {
   too_many_credits: 'В аккаунте слишком много незавершённых промокодов.',
   too_many_open_payments: 'Слишком много неоплаченных платежей. Оплатите один из них или подождите.',
   too_many_payment_methods: 'Сохранено слишком много способов оплаты. Удалите один из них.',
+  too_many_transfers: 'Слишком много неоплаченных счетов. Оплатите один из них.',
+  transfer_not_found: gone('Счёт'),
+  transfers_not_offered: 'Банковские переводы здесь не принимают.',
   two_factor_off: 'Двухфакторный вход выключен.',
   two_factor_on: 'Двухфакторный вход уже включён.',
   two_factor_required: 'Оператору нужен двухфакторный вход. Включите его на странице «Безопасность».',

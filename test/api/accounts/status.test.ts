@@ -18,7 +18,7 @@ const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
   ),
 )
 
-const PAYING = ['createPayment', 'setAutoTopUp', 'redeemPromoCode']
+const PAYING = ['createPayment', 'setAutoTopUp', 'redeemPromoCode', 'createTransfer']
 
 /** The requests that an inactive account may send besides reads. */
 const allowed = {

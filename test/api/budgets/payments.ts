@@ -1,10 +1,10 @@
-import { selling } from '../../harness/seller.ts'
+import { BANK, selling } from '../../harness/seller.ts'
 import { withPayments } from '../payments/harness/payments.ts'
 import type { Meter } from './meter.ts'
 
 /** Uses the routes of payments, and notes what a look at one costs. */
 export async function walkPayments(meter: Meter): Promise<void> {
-  const { t, played, shop } = await withPayments(selling())
+  const { t, played, shop } = await withPayments(selling({ bank: BANK }))
   const call = meter.measured(t, t.call, '/account/me')
   await call('GET', '/account/payment_providers')
   const { body } = await call('POST', '/account/payments', { amount_rub: '500', provider: 'stripe' })
@@ -51,7 +51,7 @@ export async function walkPayments(meter: Meter): Promise<void> {
   await look('book a charge, and forget its method')
 }
 
-/** Uses the routes of promo codes. */
+/** Uses the routes of promo codes and bank transfers. */
 async function walkCredits(
   t: Awaited<ReturnType<typeof withPayments>>['t'],
   { call, operator }: { call: typeof t.call; operator: typeof t.call },
@@ -64,4 +64,8 @@ async function walkCredits(
   await call('POST', '/account/credits', { code: body.code })
   await call('GET', '/account/credits')
   await operator('POST', `/operator/promo_codes/${body.promo_code_id}/revoke`)
+  const { transfer_id, reference } = (await call('POST', '/account/transfers', { amount_rub: '500' })).body
+  await call('GET', '/account/transfers')
+  await call('GET', `/account/transfers/${transfer_id}`)
+  await operator('POST', '/operator/transfers', { reference, amount_rub: '500', bank_transaction_id: '1' })
 }

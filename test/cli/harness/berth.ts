@@ -75,6 +75,7 @@ function withoutChance(text: string): string {
   }
   return text
     .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, numbered)
+    .replace(/(?<![-\d])\d{4}-\d{4}-\d{4}(?![-\d])/g, '4821-0937-5557')
     .replace(/BERTH_Volume_[0-9a-f]{32}/g, `BERTH_Volume_${'0'.repeat(32)}`)
     .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, '2026-01-01T00:00:00.000Z')
     .replace(/\buntil \d{4}-\d\d(-\d\d)?/g, 'until 2026-01')

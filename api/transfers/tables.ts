@@ -1,0 +1,21 @@
+declare module '../database/schema.ts' {
+  interface Schema {
+    transfers: TransferTable
+  }
+}
+
+/** An invoice that an account pays by bank transfer. Its money is in the ledger. */
+export interface TransferTable {
+  transfer_id: string
+  account_id: string
+  /** Twelve digits in groups of four, by which money that arrives finds the account. */
+  reference: string
+  amount: number
+  /** The seller's name, address, tax id and bank at the time of issue, as JSON. */
+  seller: string
+  /** The sum of the money that arrived. */
+  arrived: number
+  arrived_at: number | null
+  expires_at: number
+  created_at: number
+}
