@@ -83,7 +83,6 @@ export default defineConfig({
         test: {
           // BERTH_URL and BERTH_TOKEN name another service than the one that is started for this.
           name: 'acceptance',
-          isolate: false,
           include: [
             process.env.BERTH_PROFILE === 'smoke'
               ? 'test/acceptance/smoke.test.ts'
