@@ -526,6 +526,8 @@ export interface Balance {
   top_up_to_resume_rub: string | null
   /** Page where the account is topped up; null if the operator has none: contact them */
   top_up_url: string | null
+  /** True if the account can be topped up by bank transfer: `POST /account/transfers` */
+  takes_transfers: boolean
   /** The time that these figures are for */
   generated_at: string
 }

@@ -54,6 +54,10 @@ export const Balance = Type.Object(
       description: 'Page where the account is topped up; null if the operator has none: contact them',
       examples: [null],
     }),
+    takes_transfers: Type.Boolean({
+      description: 'True if the account can be topped up by bank transfer: `POST /account/transfers`',
+      examples: [false],
+    }),
     generated_at: timestamp('The time that these figures are for'),
   },
   { title: 'Balance', description: 'The balance of the account, and how long it will last' },

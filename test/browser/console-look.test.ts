@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { make } from '../api/harness/ordering.ts'
 import { catalogWith } from '../harness/addresses.ts'
 import { playedProviders } from '../harness/payment-providers.ts'
+import { withBank } from '../harness/seller.ts'
 import { launch } from './chromium.ts'
 import { type Console, makeOperator, serveConsole } from './console.ts'
 
@@ -38,6 +39,7 @@ async function furnish(t: Console): Promise<string[]> {
     .insertInto('payment_methods')
     .values({ method_id: randomUUID(), ...saved, ...card })
     .execute()
+  await t.call('POST', '/account/transfers', { amount_rub: '500' })
   const { payment_id } = (await t.call('POST', '/account/payments', { amount_rub: '500' })).body
   return [
     '/',
@@ -105,6 +107,14 @@ const scrollsSideways = (page: Page) =>
   page.evaluate<boolean>('document.documentElement.scrollWidth > innerWidth')
 
 /** Tables that hide some of themselves. */
+/** Texts and fields without a space between them and the edge of their card. */
+const atEdges = (page: Page) =>
+  page.evaluate<string[]>(`[...document.querySelectorAll('.card :is(p, dt, label, input, button)')]
+    .filter((one) => one.offsetWidth > 1
+      && one.getBoundingClientRect().left + parseFloat(getComputedStyle(one).paddingLeft)
+        - one.closest('.card').getBoundingClientRect().left < 8)
+    .map((one) => one.outerHTML.slice(0, 80))`)
+
 const cutTables = (page: Page) =>
   page.evaluate<number>(
     `[...document.querySelectorAll('.table-scroll')].filter((one) => one.scrollWidth > one.clientWidth).length`,
@@ -125,7 +135,7 @@ async function seriousOn(page: Page): Promise<string[]> {
 
 test('axe finds nothing serious on any page, in both themes and languages, wide and narrow; 200 % of zoom lose nothing', async () => {
   const t = await serveConsole({
-    catalog: catalogWith('public_ipv4: [203.0.113.0/28]'),
+    catalog: withBank(catalogWith('public_ipv4: [203.0.113.0/28]')),
     ...(await playedProviders()).urls,
   })
   const pages = await furnish(t)
@@ -140,6 +150,7 @@ test('axe finds nothing serious on any page, in both themes and languages, wide 
       const serious = await seriousOn(page)
       found.push(...serious.map((line) => `${path} ${Object.values(one).join(' ')}: ${line}`))
     }
+    found.push(...(await atEdges(page)).map((line) => `${path} at the edge of its card: ${line}`))
     // As wide as 1440 px are at 200 %.
     await page.setViewportSize({ width: 720, height: 450 })
     if (await scrollsSideways(page)) found.push(`${path} scrolls sideways at 200 %`)

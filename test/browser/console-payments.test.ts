@@ -6,7 +6,7 @@ import { addMember } from '../../api/people/membership/members.ts'
 import { createPerson } from '../../api/people/person/people.ts'
 import { playedProviders } from '../harness/payment-providers.ts'
 import { pdfText } from '../harness/pdf-text.ts'
-import { selling } from '../harness/seller.ts'
+import { BANK, selling } from '../harness/seller.ts'
 import { launch } from './chromium.ts'
 import { makeOperator, serveConsole } from './console.ts'
 
@@ -35,6 +35,28 @@ test('a customer tops up at the provider, comes back, and the page waits until t
   await page.getByText('+₽750.50').waitFor()
   expect((await t.call('GET', '/account/balance')).body.balance).toBe('750.50')
 }, 60_000)
+
+for (const [language, words] of Object.entries({
+  en: { card: 'Bank transfer', amount: 'Amount of the invoice in rubles', ask: 'Get an invoice' },
+  ru: { card: 'Банковский перевод', amount: 'Сумма счёта в рублях', ask: 'Получить счёт' },
+}))
+  test(`a customer asks for an invoice and sees what the bank needs, in ${language}`, async () => {
+    const t = await serveConsole({ ...selling({ bank: BANK }), balance: '0' })
+    const page = await t.open(browser, { locale: language })
+    await page.setViewportSize({ width: 375, height: 800 })
+    await page.goto(`${t.address}/billing`)
+    const card = page.getByRole('region', { name: words.card, exact: true })
+    await card.getByLabel(words.amount).fill('0')
+    await card.getByRole('button', { name: words.ask }).click()
+    await card.getByRole('alert').first().waitFor()
+    await card.getByLabel(words.amount).fill('5000,50')
+    await card.getByRole('button', { name: words.ask }).click()
+    await card.getByText('40702810900000000001').waitFor()
+    const [made] = (await t.call('GET', '/account/transfers')).body.items
+    expect(made.amount_rub).toBe('5000.50')
+    await card.getByText(made.reference).waitFor()
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(375)
+  }, 60_000)
 
 /** Serves the console for an account that has saved a card by a payment of 500 rubles. */
 async function withSavedCard() {

@@ -28,3 +28,8 @@ export function selling({
   const text = `operator:\n  seller:\n${seller.map((line) => `    ${line}\n`).join('')}${catalogText}`
   return { catalog: parseCatalog(text, 'catalog.yaml') }
 }
+
+/** A catalogue whose operator takes bank transfers, too. */
+export function withBank(catalog: Catalog): Catalog {
+  return { ...catalog, operator: selling({ bank: BANK }).catalog.operator }
+}

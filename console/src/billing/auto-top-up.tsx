@@ -25,7 +25,7 @@ export function AutomaticTopUp() {
   if (providers.length === 0 || !methods || !settings) return null
   return (
     <Card title={t.autoTopUp}>
-      <div className="stack">
+      <div className="body stack">
         <Standing settings={settings} />
         {methods.length === 0 ? (
           <p className="muted small">{t.autoTopUpNeeds}</p>

@@ -18,6 +18,7 @@ import { Payments } from './payments.tsx'
 import { balanceQuery, PAGE, providersQuery, transactionsQuery } from './queries.ts'
 import { useBillingText } from './text.ts'
 import { TopUp } from './top-up.tsx'
+import { Transfers } from './transfers.tsx'
 import { UsageCard } from './usage-card.tsx'
 
 const examples: readonly Example[] = [
@@ -39,6 +40,13 @@ const examples: readonly Example[] = [
     berth: 'berth account auto-top-up set --below 500 --amount 1000 --monthly-limit 5000 --method 4477',
     sdk: 'payments.setAutoTopUp',
   },
+  {
+    route: 'POST /account/transfers',
+    body: { amount_rub: '5000.00' },
+    berth: 'berth account transfer 5000',
+    sdk: 'transfers.create',
+  },
+  { route: 'GET /account/transfers', berth: 'berth account transfers', sdk: 'transfers.list' },
   {
     route: 'POST /account/credits',
     body: { code: '7KQ2-MX4H-PT9D-W3ZB' },
@@ -80,6 +88,7 @@ function Money({ balance }: { balance: Balance }) {
       <Figures figures={Object.values(figures)} />
       <OwnPrices />
       <WaysToPay balance={balance} />
+      {balance.takes_transfers ? <Transfers /> : null}
     </div>
   )
 }
@@ -107,6 +116,7 @@ function WaysToPay({ balance }: { balance: Balance }) {
         </a>
       </p>
     )
+  if (balance.takes_transfers) return null
   return (
     <p className="muted small">
       {t.topUpAbout} <Contact />

@@ -18,7 +18,7 @@ export function Credits() {
   const open = (useQuery(creditsQuery).data?.items ?? []).filter(({ ended_at }) => ended_at === null)
   return (
     <Card title={t.promoCode}>
-      <div className="stack">
+      <div className="body stack">
         {open.length > 0 ? (
           <>
             <Table

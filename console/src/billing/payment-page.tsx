@@ -42,25 +42,27 @@ function State({ payment }: { payment: Payment }) {
   const format = useFormats()
   const { status, amount_rub, refunded_rub, url, created_at } = payment
   return (
-    <div className="card stack">
-      <p role="status">
-        <PaymentStatus status={status} />
-      </p>
-      <p>{t.paymentAbout[status]}</p>
-      <Facts
-        facts={[
-          [t.amount, format.money(amount_rub)],
-          ...(Number(refunded_rub) > 0 ? ([[t.returned, format.money(refunded_rub)]] as const) : []),
-          [t.date, format.exact(created_at)],
-        ]}
-      />
-      {url ? (
-        <p>
-          <a className="button" href={url}>
-            {t.toPayment}
-          </a>
+    <div className="card">
+      <div className="body stack">
+        <p role="status">
+          <PaymentStatus status={status} />
         </p>
-      ) : null}
+        <p>{t.paymentAbout[status]}</p>
+        <Facts
+          facts={[
+            [t.amount, format.money(amount_rub)],
+            ...(Number(refunded_rub) > 0 ? ([[t.returned, format.money(refunded_rub)]] as const) : []),
+            [t.date, format.exact(created_at)],
+          ]}
+        />
+        {url ? (
+          <p>
+            <a className="button" href={url}>
+              {t.toPayment}
+            </a>
+          </p>
+        ) : null}
+      </div>
     </div>
   )
 }

@@ -47,6 +47,12 @@ export const creditsQuery = queryOptions({
   queryFn: ({ signal }) => berth.credits.list({ limit: 100 }, { signal }),
 })
 
+export const transfersQuery = queryOptions({
+  queryKey: ['balance', 'transfers'],
+  // At most ten are open, and the newest come first.
+  queryFn: ({ signal }) => berth.transfers.list({ limit: PAGE }, { signal }),
+})
+
 export const paymentsQuery = (offset: number) =>
   queryOptions({
     queryKey: ['balance', 'payments', offset],

@@ -48,46 +48,48 @@ export function TopUp({
   const fieldError = useFieldError(begin.error)
   return (
     <Card title={t.topUp}>
-      <Guarded scope="account:write">
-        <Form
-          submit={method ? t.charge : t.toPayment}
-          mutation={begin}
-          isReady={amount.trim() !== ''}
-          onSubmit={() => begin.mutate()}
-        >
-          <TextField
-            label={t.amountRub}
-            value={amount}
-            inputMode="decimal"
-            error={fieldError('amount_rub')}
-            onChange={(event) => setAmount(event.target.value)}
-          />
-          {methods.length > 0 ? (
-            <SelectField
-              label={t.method}
-              value={picked}
-              options={[
-                { value: '', title: t.otherMethod },
-                ...methods.map((one) => ({ value: one.payment_method_id, title: methodName(one) })),
-              ]}
-              onChange={setPicked}
+      <div className="body">
+        <Guarded scope="account:write">
+          <Form
+            submit={method ? t.charge : t.toPayment}
+            mutation={begin}
+            isReady={amount.trim() !== ''}
+            onSubmit={() => begin.mutate()}
+          >
+            <TextField
+              label={t.amountRub}
+              value={amount}
+              inputMode="decimal"
+              error={fieldError('amount_rub')}
+              onChange={(event) => setAmount(event.target.value)}
             />
-          ) : null}
-          {providers.length > 1 && provider && !method ? (
-            <SelectField
-              label={t.provider}
-              value={provider}
-              options={providers.map((one) => ({ value: one.provider, title: one.title }))}
-              onChange={setChosen}
-            />
-          ) : null}
-          {method ? null : (
-            <Check checked={isSaved} onChange={(event) => setSaved(event.target.checked)}>
-              {t.saveMethod}
-            </Check>
-          )}
-        </Form>
-      </Guarded>
+            {methods.length > 0 ? (
+              <SelectField
+                label={t.method}
+                value={picked}
+                options={[
+                  { value: '', title: t.otherMethod },
+                  ...methods.map((one) => ({ value: one.payment_method_id, title: methodName(one) })),
+                ]}
+                onChange={setPicked}
+              />
+            ) : null}
+            {providers.length > 1 && provider && !method ? (
+              <SelectField
+                label={t.provider}
+                value={provider}
+                options={providers.map((one) => ({ value: one.provider, title: one.title }))}
+                onChange={setChosen}
+              />
+            ) : null}
+            {method ? null : (
+              <Check checked={isSaved} onChange={(event) => setSaved(event.target.checked)}>
+                {t.saveMethod}
+              </Check>
+            )}
+          </Form>
+        </Guarded>
+      </div>
     </Card>
   )
 }

@@ -7,7 +7,7 @@ import { Secrets } from '../../../api/secrets.ts'
 import { catalogWith } from '../../harness/addresses.ts'
 import { type Reply, type TestApp, testApp } from '../../harness/app.ts'
 import { playedProviders } from '../../harness/payment-providers.ts'
-import { BANK, selling } from '../../harness/seller.ts'
+import { withBank } from '../../harness/seller.ts'
 import { ed25519 } from '../harness/keys.ts'
 import { make, order } from '../harness/ordering.ts'
 
@@ -231,15 +231,9 @@ async function postsWithKeys(t: TestApp): Promise<string[]> {
     .sort()
 }
 
-/** A catalogue in which everything can be ordered. */
-function catalogOfAll() {
-  const { operator } = selling({ bank: BANK }).catalog
-  return { ...catalogWith('public_ipv6: 2001:db8::/48'), operator }
-}
-
 test('every POST that makes something notes what it made', async () => {
   const { urls } = await playedProviders()
-  const t = await testApp({ catalog: catalogOfAll(), ...urls })
+  const t = await testApp({ catalog: withBank(catalogWith('public_ipv6: 2001:db8::/48')), ...urls })
   const id = await make(t, { start_on_create: false })
   const bodies: Record<string, unknown> = {
     '/servers': await order(t.call),
