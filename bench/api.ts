@@ -105,8 +105,8 @@ async function compare(
 }
 
 /**
- * The list of /hcloud/v1 beside that of /v1 which it translates, of one project in its order: the CPU time of the service, in short turns, so that
- * other programs of the machine slow both equally.
+ * The list of /hcloud/v1 beside the list of /v1 that it translates, of one project in its order: the CPU time of the
+ * service, in short turns, so that other programs of the machine slow both equally.
  */
 async function besides(server: ChildProcess, ports: Ports, rounds: number): Promise<void> {
   const { berth: port, token, hcloudToken, projectId } = ports

@@ -61,7 +61,7 @@ async function rolledUp(db: Database, until: number): Promise<void> {
   const [start, cpu] = [performance.now(), process.cpuUsage()]
   let longest = 0
   for (let rounds = 0, at = start; rounds < 1_000 / SERVERS_OF_ONE; rounds++) {
-    await rollUpDue({ db, clock, keepMs: 0 })
+    await rollUpDue({ db, clock, keepMs: 0, hasDocuments: false })
     longest = Math.max(longest, performance.now() - at)
     at = performance.now()
   }

@@ -15,6 +15,8 @@ export interface RollingUp {
   clock: Clock
   /** The time for which each charge is kept by itself; null: for ever. */
   keepMs: number | null
+  /** True if documents are issued, for which charges wait. */
+  hasDocuments: boolean
   /** Entries of one transaction, which keeps other writers waiting (default: 2,000). Accounts with more items have more. */
   entriesAtOnce?: number
   /** Called for an account whose charges could not be rolled up. */
@@ -42,7 +44,7 @@ interface Place {
  * ledger and notes the place, so that any number of processes may do this, and any may die.
  */
 export async function rollUpDue(options: RollingUp): Promise<void> {
-  const { db, clock, keepMs, entriesAtOnce = 2_000, onFault } = options
+  const { db, clock, keepMs, hasDocuments, entriesAtOnce = 2_000, onFault } = options
   if (keepMs === null) return
   const bookedBefore = clock.now() - keepMs
   const until = monthStart(bookedBefore)
@@ -51,7 +53,9 @@ export async function rollUpDue(options: RollingUp): Promise<void> {
     .select(['account_id', 'rolled_until'])
     .where('rolled_until', '<', until)
     // A document of an earlier month, if one is to come, tells late charges by their numbers.
-    .where((eb) => eb.or([eb('documented_until', '=', 0), eb('documented_until', '>=', until)]))
+    .$if(hasDocuments, (query) =>
+      query.where((eb) => eb.or([eb('documented_until', '=', 0), eb('documented_until', '>=', until)])),
+    )
     .orderBy('rolled_until')
     .limit(ACCOUNTS_AT_ONCE)
     .execute()

@@ -61,7 +61,7 @@ export function charging(
     issueDocuments: () => issueDue(issuing),
     rollUp: () =>
       rollUpDue({
-        ...{ db, clock, keepMs: keepChargesMs },
+        ...{ db, clock, keepMs: keepChargesMs, hasDocuments: catalog.operator.seller !== null },
         onFault: (account_id, err) =>
           log.error({ err, account_id }, 'charges could not be rolled up; trying again'),
       }),

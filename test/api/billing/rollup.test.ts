@@ -39,7 +39,7 @@ const listed = async (t: TestApp) => (await t.call('GET', '/account/transactions
 const usage = async (t: TestApp, month: string) =>
   (await t.call('GET', `/account/usage?month=${month}`)).body.items
 const rollUp = (t: TestApp, entriesAtOnce?: number) =>
-  rollUpDue({ ...t, keepMs: 92 * DAY, ...(entriesAtOnce ? { entriesAtOnce } : {}) })
+  rollUpDue({ ...t, keepMs: 92 * DAY, hasDocuments: true, ...(entriesAtOnce ? { entriesAtOnce } : {}) })
 
 /** An account with servers that are charged by these tests alone. */
 async function account(servers: number) {
@@ -86,7 +86,7 @@ test('charges stay by themselves for as long as the operator says', async () => 
   await rollUp(t)
   expect(await entriesOf(t)).toEqual(before)
   t.clock.advance(31 * DAY)
-  await rollUpDue({ ...t, keepMs: null })
+  await rollUpDue({ ...t, keepMs: null, hasDocuments: true })
   expect(await entriesOf(t)).toEqual(before)
   await rollUp(t)
   expect((await entriesOf(t)).length).toBe(before.length - 4)
@@ -123,12 +123,16 @@ test('charges are rolled up after the document of their month was issued', async
   const documents = (await t.call('GET', '/account/documents')).body.items
   expect(documents.length).toBeGreaterThan(0)
   const entries = await charges(5)
-  const ahead = { ...t, keepMs: -31 * DAY }
+  const ahead = { ...t, keepMs: -31 * DAY, hasDocuments: true }
   await rollUpDue(ahead)
   expect((await entriesOf(t)).length).toBe(entries)
-  await rollUpDue({ ...t, keepMs: DAY })
+  await rollUpDue({ ...t, keepMs: DAY, hasDocuments: true })
   expect((await entriesOf(t)).length).toBeLessThan(entries)
   expect((await t.call('GET', '/account/documents')).body.items).toEqual(documents)
+  // An operator who no longer issues any has charges that no document is to come for.
+  const left = (await entriesOf(t)).length
+  await rollUpDue({ ...ahead, hasDocuments: false })
+  expect((await entriesOf(t)).length).toBeLessThan(left)
 })
 
 type Step = { hours: number; servers: number[]; traffic: boolean; paid: number }
