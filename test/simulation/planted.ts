@@ -399,7 +399,7 @@ export const planted: readonly Planted[] = [
   plant(
     'a restored server gets the disk of its template',
     'servers/snapshots/snapshots.ts',
-    'const change = { snapshot_id: snapshot.snapshot_id }',
+    'const change = { snapshot_id: source_id }',
     'const change = {}',
   ),
   plant(
