@@ -5,6 +5,7 @@ import type { CpuType, Feature, HostFacts } from '../drivers/driver.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 import { moduleOf } from '../drivers/modules/modules.ts'
 import { ApiError } from '../http/contract/problem.ts'
+import { messageOf } from '../message-of.ts'
 import { type Catalog, findZone, onSale, type Zone } from './file.ts'
 import {
   fits,
@@ -194,7 +195,7 @@ export class Capacity {
   ): ApiError {
     const used = usage.get(pool) ?? NOTHING
     const short = missing(size, total, used)
-    this.#warn(pool, { short, wanted: size, total, used })
+    this.#warn(pool, { short, wanted: size, total, used }, 'a pool has no capacity for an order')
     const others = this.#rows(this.#known, usage)
     const alternatives = others
       .filter((row) => fits(row, size))
@@ -215,11 +216,11 @@ export class Capacity {
   }
 
   /** Logs rarely: customers who try again must not fill the operator's log. */
-  #warn(pool: string, figures: object): void {
+  #warn(pool: string, figures: object, message: string): void {
     const now = this.#clock.now()
     if (now - (this.#warnedAt.get(pool) ?? Number.NEGATIVE_INFINITY) < WARN_EVERY_MS) return
     this.#warnedAt.set(pool, now)
-    this.#log.warn({ pool, ...figures }, 'a pool has no capacity for an order')
+    this.#log.warn({ pool, ...figures }, message)
   }
 
   async #look(): Promise<Facts> {
@@ -231,7 +232,10 @@ export class Capacity {
         const host = await this.#drivers
           .at(pool)
           .host()
-          .catch(() => null)
+          .catch((error: unknown) => {
+            this.#warn(pool, { reason: messageOf(error) }, 'a host does not answer; its capacity is unknown')
+            return null
+          })
         if (host) this.#able.set(pool, host.features)
         return [pool, host] as const
       }),

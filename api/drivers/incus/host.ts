@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { messageOf } from '../../message-of.ts'
 import { cpuTypes, DriverError, type HostFacts } from '../driver.ts'
 import type { Members } from './members.ts'
 import { featuresOf, type IncusZone } from './zone.ts'
@@ -23,6 +24,8 @@ export class Host {
   #asking: Promise<HostFacts | null> | null = null
   #known: { facts: HostFacts; at: number } | null = null
   #isSilent = false
+  /** The reason for which the last request got no answer, for operators. */
+  #reason = 'it has not replied in time'
 
   constructor(members: Members, server: IncusServer, zone: IncusZone) {
     this.#members = members
@@ -42,12 +45,15 @@ export class Host {
     this.#isSilent = true
     const { facts, at } = this.#known ?? { facts: null, at: 0 }
     if (!facts || performance.now() - at > STALE_MS)
-      throw new DriverError('unavailable', 'The cluster does not answer.')
+      throw new DriverError('unavailable', `The cluster does not answer: ${this.#reason}.`)
     return facts
   }
 
   async #ask(): Promise<HostFacts | null> {
-    const capacity = await this.#members.capacity().catch(() => null)
+    const capacity = await this.#members.capacity().catch((error: unknown) => {
+      this.#reason = messageOf(error)
+      return null
+    })
     if (!capacity) return null
     const { server, server_version, server_clustered } = this.#server.environment
     const facts: HostFacts = {
