@@ -9,6 +9,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import type { Database } from '../../api/database/database.ts'
 import { openPostgres } from '../../api/database/postgres.ts'
 import { at, type IncusClient } from '../../api/drivers/incus/client.ts'
+import { Members } from '../../api/drivers/incus/members.ts'
 import { openIncus } from '../../api/drivers/incus/open.ts'
 import { Operations } from '../../api/drivers/incus/operations.ts'
 import { brokenAtRest } from '../process/harness/invariants.ts'
@@ -283,6 +284,22 @@ test('a cluster is reached by TLS with a certificate that it trusts, and only if
   await driver.close()
   await expect(open('other', service.cluster.certificate)).rejects.toThrow('does not trust')
   await expect(open('ours', file('other.crt'))).rejects.toThrow("can't be used")
+})
+
+test('a member that is online but does not answer delays no order, and gets no server', {
+  timeout: TIMEOUT_MS,
+}, async () => {
+  const [, , silentOne = ''] = service.cluster.names
+  const driver = await openIncus({ zone: service.zone, address: '127.0.0.1', log: silent })
+  onTestFinished(() => driver.close())
+  onTestFinished(() => service.cluster.resume(silentOne))
+  service.cluster.pause(silentOne)
+  const two = (await driver.host()).cores
+  const members = new Members(client, { group: undefined, storagePool: 'default', isClustered: true })
+  const targets = await Promise.all(Array.from({ length: 20 }, () => members.place([], 128)))
+  expect(new Set(targets.map(({ target }) => target))).toEqual(new Set(['m1', 'm2']))
+  service.cluster.resume(silentOne)
+  await until('it counts again', KNOWN_MS, async () => (await driver.host()).cores === (two / 2) * 3)
 })
 
 /** The status of a reply that waits for no cluster: one without a quorum takes 5 s to say so, or never does. */

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { at, type IncusClient } from './client.ts'
 import { IncusError } from './errors.ts'
 import { type Instance, memoryOf } from './instance.ts'
@@ -24,6 +25,13 @@ interface Fresh<T> {
 /** Members may go offline at any time, but their hardware seldom changes. */
 const MEMBERS_MS = 1_000
 const HARDWARE_MS = 60_000
+/**
+ * The time that a member has to describe its hardware. One that others reach but hear no events of takes 10 s to refuse,
+ * and does so at each request: it must not delay the answers of those that are well.
+ */
+const ANSWER_MS = 800
+/** The greatest age of a description that replaces a late one. */
+const KEPT_MS = 300_000
 /** The greatest age of a list of instances. */
 const LIST_MS = 2_000
 const GB = 2 ** 30
@@ -38,6 +46,8 @@ export class Members {
   readonly #isClustered: boolean
   #all: Fresh<Promise<ClusterMember[]>> | null = null
   readonly #hardware = new Map<string, Fresh<Hardware>>()
+  /** The requests for descriptions that have not ended. */
+  readonly #asking = new Map<string, Promise<void>>()
   /** The memory of instances that are being created, by member: lists do not show them yet. */
   readonly #coming = new Map<string, number>()
 
@@ -68,14 +78,14 @@ export class Members {
       .map(({ server_name }) => server_name)
   }
 
-  /** Returns the capacity of all members that are online. */
+  /** Returns the capacity of all members that are online and answer. @throws IncusError if none of them answers */
   async capacity(): Promise<Hardware> {
     const isShared = await this.#isStorageShared()
     const sum = { cores: 0, ramMb: 0, diskGb: 0 }
     const members = await this.online()
-    const all = await Promise.all(members.map((member) => this.#ask(member).catch(() => null)))
-    for (const one of all) {
-      if (!one) continue
+    const all = (await this.#describe(members)).flatMap((known) => known ?? [])
+    if (members.length > 0 && all.length === 0) throw new IncusError(0, 'No member of the zone answers')
+    for (const { value: one } of all) {
       sum.cores += one.cores
       sum.ramMb += one.ramMb
       sum.diskGb = isShared ? Math.max(sum.diskGb, one.diskGb) : sum.diskGb + one.diskGb
@@ -95,17 +105,20 @@ export class Members {
   ): Promise<{ target: string | undefined; done: () => void }> {
     const members = await this.online()
     if (members.includes(null)) return { target: undefined, done: () => {} }
-    const hardware = await Promise.all(members.map((member) => this.#ask(member).catch(() => null)))
+    const hardware = await this.#describe(members)
     // There is no await from here on, so that two callers do not choose the same member.
     const loads = members.flatMap((member, index) => {
       const has = hardware[index]
       if (member === null || !has) return []
       const there = instances.filter(({ location }) => location === member)
       const reserved = there.reduce((sum, one) => sum + memoryOf(one), this.#coming.get(member) ?? 0)
-      return [{ member, load: (reserved + ramMb) / has.ramMb, lot: Math.random() }]
+      const load = (reserved + ramMb) / has.value.ramMb
+      return [{ member, isLate: isOld(has), load, lot: Math.random() }]
     })
-    // The choice among equals is random, because another process may choose at the same moment.
-    const [best] = loads.sort((a, b) => a.load - b.load || a.lot - b.lot)
+    // Members that answer come first. The choice among equals is random: another process may choose at the same moment.
+    const [best] = loads.sort(
+      (a, b) => Number(a.isLate) - Number(b.isLate) || a.load - b.load || a.lot - b.lot,
+    )
     if (!best) throw new IncusError(0, 'No member of the zone is online')
     const { member } = best
     const count = (change: number) => this.#coming.set(member, (this.#coming.get(member) ?? 0) + change)
@@ -125,26 +138,42 @@ export class Members {
     return value
   }
 
-  async #ask(member: string | null): Promise<Hardware> {
-    const now = performance.now()
-    const known = this.#hardware.get(member ?? '')
-    if (known && now - known.at < HARDWARE_MS) return known.value
-    const target = member ?? undefined
-    const [resources, pool] = await Promise.all([
-      this.#client.get<{ cpu: { total: number }; memory: { total: number } }>(
-        at('/1.0/resources', { target }),
-      ),
-      this.#client.get<{ space: { total: number } }>(
-        at(`/1.0/storage-pools/${this.#storagePool}/resources`, { target }),
-      ),
-    ])
-    const value = {
-      cores: resources.cpu.total,
-      ramMb: Math.floor(resources.memory.total / 2 ** 20),
-      diskGb: Math.floor(pool.space.total / GB),
+  #describe(members: readonly (string | null)[]): Promise<(Fresh<Hardware> | null)[]> {
+    return Promise.all(members.map((member) => this.#hardwareOf(member ?? '', member ?? undefined)))
+  }
+
+  /** The hardware of a member, as it was some time ago if its answer is late; null if that is not known. */
+  async #hardwareOf(name: string, target: string | undefined): Promise<Fresh<Hardware> | null> {
+    const known = this.#hardware.get(name)
+    if (known && !isOld(known)) return known
+    const asking = this.#asking.get(name) ?? this.#ask(name, target)
+    this.#asking.set(name, asking)
+    await Promise.race([asking, sleep(ANSWER_MS, undefined, { ref: false })])
+    const latest = this.#hardware.get(name)
+    return latest && performance.now() - latest.at < KEPT_MS ? latest : null
+  }
+
+  async #ask(name: string, target: string | undefined): Promise<void> {
+    try {
+      const [resources, pool] = await Promise.all([
+        this.#client.get<{ cpu: { total: number }; memory: { total: number } }>(
+          at('/1.0/resources', { target }),
+        ),
+        this.#client.get<{ space: { total: number } }>(
+          at(`/1.0/storage-pools/${this.#storagePool}/resources`, { target }),
+        ),
+      ])
+      const value = {
+        cores: resources.cpu.total,
+        ramMb: Math.floor(resources.memory.total / 2 ** 20),
+        diskGb: Math.floor(pool.space.total / GB),
+      }
+      this.#hardware.set(name, { at: performance.now(), value })
+    } catch {
+      // It is asked again, and meanwhile left out.
+    } finally {
+      this.#asking.delete(name)
     }
-    this.#hardware.set(member ?? '', { at: now, value })
-    return value
   }
 
   async #isStorageShared(): Promise<boolean> {
@@ -152,3 +181,5 @@ export class Members {
     return SHARED_STORAGE.includes(driver)
   }
 }
+
+const isOld = ({ at }: Fresh<Hardware>) => performance.now() - at >= HARDWARE_MS

@@ -7,7 +7,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { stringify } from 'yaml'
-import { IncusClient } from '../../../api/drivers/incus/client.ts'
+import { at, IncusClient } from '../../../api/drivers/incus/client.ts'
 import { until } from '../../qemu/harness/service.ts'
 import { Ovn } from './ovn.ts'
 
@@ -29,6 +29,8 @@ type Product = (typeof products)[keyof typeof products]
 const READY_SECONDS = 60
 /** Shorter than the default, so that a member that was killed is soon known to be. */
 const OFFLINE_SECONDS = 11
+/** On a busy machine a member is now and then never heard by another. */
+const CONNECTED_MS = 60_000
 const DISK = '2GiB'
 
 /** For tests: daemons of Incus, or of LXD, each with a folder and a loopback address of its own. */
@@ -54,8 +56,8 @@ export class Cluster {
       return cluster
     } catch (error) {
       await cluster.dispose()
-      // The join of Incus itself ends now and then with "unexpected EOF" on a busy machine, before any test begins.
-      if (triesLeft > 0 && String(error).includes('Failed to join cluster'))
+      // On a busy machine the join of Incus itself now and then ends with "unexpected EOF", or is never complete.
+      if (triesLeft > 0 && /Failed to join cluster|all members reach each other/.test(String(error)))
         return Cluster.open(count, { hasOvn }, triesLeft - 1)
       throw error
     }
@@ -134,6 +136,15 @@ export class Cluster {
     const ended = new Promise((resolve) => child.once('exit', resolve))
     child.kill('SIGKILL')
     await ended
+  }
+
+  /** The member answers nothing until it is resumed, though its connections stay. */
+  pause(name: string): void {
+    this.#members.get(name)?.kill('SIGSTOP')
+  }
+
+  resume(name: string): void {
+    this.#members.get(name)?.kill('SIGCONT')
   }
 
   async start(name: string): Promise<void> {
@@ -228,6 +239,25 @@ export class Cluster {
       ),
     )
     client.close()
+    await this.#connected()
+  }
+
+  /** Waits until each member reaches all others, as they do some time after they have joined. */
+  async #connected(): Promise<void> {
+    const clients = this.addresses.map((address) => new IncusClient({ addresses: [address], tls: null }))
+    const asked = clients.flatMap((client) =>
+      this.names.map((target) => () => client.get(at('/1.0/resources', { target }))),
+    )
+    try {
+      await until('all members reach each other', CONNECTED_MS, () =>
+        Promise.all(asked.map((ask) => ask())).then(
+          () => true,
+          () => sleep(500, false),
+        ),
+      )
+    } finally {
+      for (const client of clients) client.close()
+    }
   }
 
   async #addOvn(): Promise<void> {
