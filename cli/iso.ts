@@ -13,6 +13,8 @@ import { addWaitOptions, type WaitOptions, waitFor, wantsWait } from './wait.ts'
 const columns = {
   id: ({ iso_id }) => iso_id,
   name: ({ name }) => name,
+  slug: ({ slug }) => slug,
+  type: ({ type }) => type,
   status: ({ status }) => status,
   reason: ({ status_reason }) => status_reason,
   zone: ({ zone_slug }) => zone_slug,
@@ -26,12 +28,12 @@ const columns = {
 
 export function isoCommand(): Command {
   return new Command('iso')
-    .description('manage ISO images of your own, for the drives of servers')
+    .description('manage ISO images for the drives of servers')
     .addCommand(
       listCommand({
-        description: 'list ISOs, newest first',
+        description: 'list ISOs: your own, newest first, and those of the operator',
         columns,
-        shown: ['id', 'name', 'status', 'zone', 'size_gb', 'price_month', 'created'],
+        shown: ['id', 'name', 'slug', 'status', 'zone', 'size_gb', 'price_month', 'created'],
         items: ({ berth }) => berth.isos.listAll(),
       }),
     )
@@ -46,6 +48,8 @@ function showIso({ show }: Session, iso: Iso): Promise<void> {
   return show(iso, {
     ID: columns.id,
     Name: columns.name,
+    Slug: columns.slug,
+    Type: columns.type,
     Status: columns.status,
     Reason: columns.reason,
     Zone: columns.zone,

@@ -11,7 +11,7 @@ export function isos(settings: Settings, call: Call) {
   const uploadPart = (iso_id: string, part: Blob, options: CallOptions & { uploadOffset: number }) =>
     call('PATCH /isos/{iso_id}/content', { path: { iso_id }, body: part }, options)
   return {
-    /** One page, newest first. */
+    /** One page: your own, newest first, and then those of the operator. */
     list,
     /** All, page by page. */
     listAll: (query: Query<'GET /isos'> = {}, options?: CallOptions) =>

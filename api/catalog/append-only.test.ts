@@ -86,3 +86,12 @@ test('a price is final once it was in force for a day, and a mistake of the same
   expect(moves(existing('2026-12-01'), existing('2026-12-15'))).toBe(0)
   expect(moves(existing('2026-11-10'), existing('2026-12-01'))).toBe(1)
 })
+
+test('an ISO of the operator that is in a drive stays', () => {
+  const offering = parse(`${shipped}\nisos: [{ slug: alpine, title: Alpine, file: /srv/alpine.iso }]\n`)
+  const held = [{ zone_slug: 'local-1', address: null, iso_id: offering.isos[0]?.isoId ?? '' }]
+  expect(breaches(offering, parse(shipped), [], held, now)).toEqual([
+    expect.stringMatching(/^ISO alpine is missing, but it is in use: put it back, with "retired: true"/),
+  ])
+  expect(breaches(offering, parse(shipped), [], [], now)).toEqual([])
+})

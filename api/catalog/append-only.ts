@@ -11,13 +11,15 @@ export interface Ordered {
   preset_id: string | null
 }
 
-/** A public address, a volume, or a copy of a disk that an account has. */
+/** A public address, a volume, a copy of a disk, or an ISO in a drive that an account has. */
 export interface Held {
   zone_slug: string
   /** Null unless it is an address. */
   address: string | null
   /** The template of a copy, which has the login of servers that are created from it. */
   template_id?: string
+  /** The ISO in the drive of a server, perhaps one of the operator. */
+  iso_id?: string | null
 }
 
 const DAY_MS = 24 * 3600_000
@@ -54,6 +56,11 @@ export function breaches(
       slugOf: (preset) => preset.slug,
       isUsed: isIn(ordered.map((server) => server.preset_id)),
       fixed: ['the size', ({ cpu, ramMb, diskGb }) => `${cpu}/${ramMb}/${diskGb}`],
+    }),
+    ...brokenOffers('ISO', before.isos, after.isos, {
+      idOf: (iso) => iso.isoId,
+      slugOf: (iso) => iso.slug,
+      isUsed: isIn(held.map(({ iso_id }) => iso_id ?? null)),
     }),
     ...lostAddresses(before, after, held),
     ...before.prices

@@ -80,3 +80,11 @@ test('an operator sees each difference to the catalogue in force, and how many s
     ),
   ])
 })
+
+test('ISOs of the operator that come, change and go are among the differences', () => {
+  const offering = (sha: string) =>
+    parse(`${shipped}\nisos: [{ slug: alpine, title: Alpine, file: a.iso, sha256: ${sha.repeat(64)} }]\n`)
+  expect(differences(before, offering('a'), [])).toEqual(['ISO alpine: added'])
+  expect(differences(offering('a'), offering('b'), [])).toEqual(['ISO alpine: changed'])
+  expect(differences(offering('a'), before, [])).toEqual(['ISO alpine: removed'])
+})

@@ -116,6 +116,7 @@ export function differences(before: Catalog, after: Catalog, payers: readonly Pa
   return [
     ...offers('zone', before.zones, after.zones, (zone) => zone.zone_slug),
     ...offers('template', before.templates, after.templates, (template) => template.slug),
+    ...offers('ISO', before.isos, after.isos, (iso) => iso.slug),
     ...offers('preset', before.presets, after.presets, (preset) => preset.slug),
     ...(JSON.stringify(before.limits) === JSON.stringify(after.limits) ? [] : ['limits: changed']),
     ...lost.map((entry) => `price of ${nameOf(entry)}: removed`),

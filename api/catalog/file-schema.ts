@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox'
+import { isoFields } from '../drivers/disk-images.ts'
 import { imageFields, modules, zoneFields } from '../drivers/modules/modules.ts'
 import { CpuTypeName } from './schema.ts'
 
@@ -163,6 +164,10 @@ export const CatalogFile = Type.Object({
       retired: Retired,
     }),
     { minItems: 1 },
+  ),
+  // ISOs that every customer can put into the drive of a server (default: none).
+  isos: Type.Optional(
+    Type.Array(Type.Object({ slug: Slug, title: Text, ...isoFields, retired: Retired }), { maxItems: 100 }),
   ),
 })
 export type CatalogFile = Static<typeof CatalogFile>

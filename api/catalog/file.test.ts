@@ -186,3 +186,18 @@ test('a zone on Incus names its cluster, and customers connect to where its memb
   const [first] = catalog.zones
   expect(first && micro && isFor(first, micro)).toBe(false)
 })
+
+test('an ISO of the operator has a checksum if it is downloaded, and a slug of its own', () => {
+  const fault = (fields: string) =>
+    complaint(/$/, `isos:\n  - { slug: debian, title: Debian, ${fields} }\n`).replace(/^.*?:\d+: /, '')
+  const hash = 'a'.repeat(64)
+  expect(fault(`url: "https://example.com/x.iso", sha256: ${hash}`)).toBe('nothing')
+  expect(fault('file: installer.iso')).toBe('nothing')
+  expect(fault('url: "https://example.com/x.iso"')).toBe('a url requires sha256, sha512 or checksums_url.')
+  expect(fault(`url: "http://example.com/x.iso", sha256: ${hash}`)).toBe('isos.0.url has an invalid format.')
+  expect(fault('retired: true')).toBe('an ISO requires a url or a file.')
+  expect(fault('file: x.iso, build: debian-13')).toContain('build')
+  expect(fault('file: x.iso, slug: micro')).toContain('Map keys must be unique')
+  const twice = complaint(/$/, 'isos:\n  - { slug: micro, title: Micro, file: x.iso }\n')
+  expect(twice).toMatch(/a template has the slug "micro" already\.$/)
+})

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { v5 as uuidV5 } from 'uuid'
 import { isScalar, LineCounter, parseDocument, visit } from 'yaml'
+import { isoFaults, isoImage } from '../drivers/disk-images.ts'
 import type { ImageSpec } from '../drivers/images.ts'
 import type { Fault } from '../drivers/module.ts'
 import { imageFields, imageFormats, moduleOf, modules } from '../drivers/modules/modules.ts'
@@ -43,20 +44,33 @@ export interface Template {
   retired?: boolean | undefined
 }
 
+/** An ISO of the operator, which every customer can put into the drive of a server. */
+export interface OfferedIso {
+  isoId: string
+  slug: string
+  title: string
+  image: ImageSpec
+  retired?: boolean | undefined
+}
+
 export interface Catalog {
   zones: readonly Zone[]
   limits: Limits
   presets: readonly Preset[]
   templates: readonly Template[]
+  isos: readonly OfferedIso[]
   prices: readonly PriceEntry[]
   operator: Operator
 }
 
 /** The part of the catalogue that customers can order. */
-export function onSale({ zones, presets, templates, limits, prices, operator }: Catalog): Catalog {
+export function onSale({ zones, presets, templates, isos, limits, prices, operator }: Catalog): Catalog {
   const sold = <Offer extends { retired?: boolean | undefined }>(offers: readonly Offer[]) =>
     offers.filter(({ retired }) => !retired)
-  return { zones: sold(zones), presets: sold(presets), templates: sold(templates), limits, prices, operator }
+  return {
+    ...{ limits, prices, operator },
+    ...{ zones: sold(zones), presets: sold(presets), templates: sold(templates), isos: sold(isos) },
+  }
 }
 
 export function findZone({ zones }: Catalog, zoneSlug: string): Zone | undefined {
@@ -85,6 +99,18 @@ export function isFor(zone: Zone, { image }: Template): boolean {
 
 export function findTemplate({ templates }: Catalog, templateId: string | undefined): Template | undefined {
   return templates.find((template) => template.templateId === templateId)
+}
+
+export function findIso({ isos }: Catalog, isoId: string | null): OfferedIso | undefined {
+  return isos.find((iso) => iso.isoId === isoId)
+}
+
+/** The images of templates and ISOs, whose slugs all differ. */
+export function imagesOf({
+  templates,
+  isos,
+}: Catalog): readonly Pick<Template, 'slug' | 'image' | 'retired'>[] {
+  return [...templates, ...isos]
 }
 
 /** The message for a name that does not exist, with those that do; a long list is cut where the error is sent. */
@@ -187,7 +213,7 @@ function indexOrName(part: string): string | number {
 /** Lists mistakes that a schema can't express. */
 function contradictions(file: CatalogFile, now: number): Fault[] {
   const found: Fault[] = []
-  const twice = (section: 'zones' | 'presets' | 'templates', names: string[]) =>
+  const twice = (section: 'zones' | 'presets' | 'templates' | 'isos', names: string[]) =>
     names.forEach((name, at) => {
       if (names.indexOf(name) !== at) found.push([`/${section}/${at}`, `${section} has "${name}" twice.`])
     })
@@ -203,6 +229,16 @@ function contradictions(file: CatalogFile, now: number): Fault[] {
     'templates',
     file.templates.map((template) => template.slug),
   )
+  const isos = file.isos ?? []
+  twice(
+    'isos',
+    isos.map((iso) => iso.slug),
+  )
+  isos.forEach((iso, at) => {
+    if (file.templates.some(({ slug }) => slug === iso.slug))
+      found.push([`/isos/${at}`, `a template has the slug "${iso.slug}" already.`])
+    found.push(...isoFaults(iso, `/isos/${at}`))
+  })
   file.prices.forEach((price, at) => {
     if (!file.zones.some((zone) => zone.zone_slug === price.zone_slug))
       found.push([`/prices/${at}`, `no such zone: ${price.zone_slug}.`])
@@ -244,6 +280,10 @@ function toCatalog(file: CatalogFile, folder: string): Catalog {
       defaultUsername: template.default_username,
       image: imageOf(template, folder),
       retired: template.retired,
+    })),
+    isos: (file.isos ?? []).map(({ title, retired, ...iso }) => ({
+      isoId: uuidV5(`iso:${iso.slug}`, NAMESPACE),
+      ...{ slug: iso.slug, title, image: isoImage(iso, folder), retired },
     })),
     prices: priceEntriesOf(file),
     operator: {

@@ -13,6 +13,7 @@ import { largeChanges } from './changes.ts'
 import {
   type Catalog,
   CatalogError,
+  imagesOf,
   parseCatalog,
   readCatalog,
   readCatalogText,
@@ -44,6 +45,9 @@ export class LiveCatalog implements Catalog {
   }
   get templates() {
     return this.#current.templates
+  }
+  get isos() {
+    return this.#current.isos
   }
   get prices() {
     return this.#current.prices
@@ -180,13 +184,15 @@ async function take(place: CatalogPlace, before: Catalog | null, now: number): P
 }
 
 /** Finds image files that are missing. A file may be removed once its image has been prepared. */
-async function missingImages({ templates }: Catalog, images: CatalogPlace['images']): Promise<string[]> {
+async function missingImages(catalog: Catalog, images: CatalogPlace['images']): Promise<string[]> {
   const found = await Promise.all(
-    templates.map(async ({ slug, image }) => {
+    imagesOf(catalog).map(async ({ slug, image }) => {
       const missing: string[] = []
       for (const file of imageFormats.flatMap((format) => format.files(image)))
         if (!(await stat(file).catch(() => null))?.isFile())
-          missing.push(`template ${slug}: no such image file, or no access: ${file}.`)
+          missing.push(
+            `${image.isIso ? 'ISO' : 'template'} ${slug}: no such image file, or no access: ${file}.`,
+          )
       return missing.length === 0 || (await images.ready(image)) ? [] : missing
     }),
   )

@@ -1,4 +1,4 @@
-import type { Catalog } from '../catalog/file.ts'
+import { type Catalog, imagesOf } from '../catalog/file.ts'
 import type { Config } from '../config.ts'
 import type { HostFacts } from '../drivers/driver.ts'
 import type { ImageSource, ImageState } from '../drivers/images.ts'
@@ -11,10 +11,10 @@ import { publicUrl } from './public-name.ts'
 export async function imageLines({ images }: Pick<Compute, 'images'>, catalog: Catalog): Promise<string[]> {
   if (!images) return []
   const states = await Promise.all(
-    catalog.templates.map(async (template) => ({ template, state: await images.state(template.image) })),
+    imagesOf(catalog).map(async (offer) => ({ offer, state: await images.state(offer.image) })),
   )
   return states.map(
-    ({ template, state }) => `${template.slug.padEnd(14)} ${describeImage(state, template.image.sources)}`,
+    ({ offer, state }) => `${offer.slug.padEnd(14)} ${describeImage(state, offer.image.sources)}`,
   )
 }
 

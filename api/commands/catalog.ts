@@ -11,7 +11,7 @@ import type { Config } from '../config.ts'
 import type { Database } from '../database/database.ts'
 import { openSqlite } from '../database/sqlite.ts'
 import { writeWholeSync } from '../files.ts'
-import { orderedServers, payersOf } from '../servers/queries.ts'
+import { isosInDrives, orderedServers, payersOf } from '../servers/queries.ts'
 import { systemsOfCopies } from '../snapshots/queries.ts'
 import { zonesWithVolumes } from '../volumes/queries.ts'
 import { openImages } from './compute.ts'
@@ -65,6 +65,7 @@ export function catalogPlace(config: Config, db?: Database): CatalogPlace {
         ...(await heldAddresses(db).execute()),
         ...(await zonesWithVolumes(db).execute()).map((zone) => ({ ...zone, address: null })),
         ...(await systemsOfCopies(db).execute()).map((system) => ({ ...system, address: null })),
+        ...(await isosInDrives(db).execute()).map((drive) => ({ ...drive, address: null })),
       ])().catch((error) => (db ? Promise.reject(error) : [])),
   }
 }

@@ -1,4 +1,5 @@
 import { Command } from 'commander'
+import { imagesOf } from '../catalog/file.ts'
 import { CommandError, type Config, ConfigError } from '../config.ts'
 import { messageOf } from '../message-of.ts'
 import { catalogInForce } from './catalog.ts'
@@ -12,7 +13,7 @@ async function listImages(config: Config): Promise<void> {
   const images = openImages(config, () => {})
   const { catalog, fault } = await catalogInForce(config)
   const listed = await Promise.all(
-    catalog.templates.map(async ({ slug, image }) => ({ slug, image, state: await images.state(image) })),
+    imagesOf(catalog).map(async ({ slug, image }) => ({ slug, image, state: await images.state(image) })),
   )
   const rows = listed.map(({ slug, image, state }) => [
     slug,
@@ -20,7 +21,7 @@ async function listImages(config: Config): Promise<void> {
     state.state === 'ready' ? `${Math.ceil(state.bytes / 2 ** 20)} MB` : '',
     image.sources.map((source) => source.type).join(', '),
   ])
-  printTable(['TEMPLATE', 'STATE', 'SIZE', 'SOURCES'], rows)
+  printTable(['SLUG', 'STATE', 'SIZE', 'SOURCES'], rows)
   for (const { slug, state } of listed)
     if (state.state === 'failed') console.log(`\n${slug}: ${state.message}`)
   await images.close()
@@ -29,26 +30,25 @@ async function listImages(config: Config): Promise<void> {
 }
 
 export function imageCommands(config: ReadConfig): Command {
-  const image = new Command('image').description('manage template images')
+  const image = new Command('image').description('manage the images of templates, and ISOs')
   image
     .command('list')
-    .description('list the images of all templates and their state')
+    .description('list the images of all templates, and the ISOs, with their state')
     .action(() => listImages(config()))
   const prepare = async (slug: string, onlyBuild: boolean) => {
     const parsed = config()
     requireInstallation(parsed)
     const { catalog } = await catalogInForce(parsed)
-    const template = catalog.templates.find((candidate) => candidate.slug === slug)
-    if (!template) throw new ConfigError(`No such template: ${slug}. List them with: berthd image list`)
+    const offer = imagesOf(catalog).find((candidate) => candidate.slug === slug)
+    if (!offer) throw new ConfigError(`No such template or ISO: ${slug}. List them with: berthd image list`)
     const sources = onlyBuild
-      ? template.image.sources.filter((source) => source.type === 'build')
-      : template.image.sources
-    if (sources.length === 0)
-      throw new ConfigError(`The template ${slug} has no build source in ${parsed.catalogFile}.`)
+      ? offer.image.sources.filter((source) => source.type === 'build')
+      : offer.image.sources
+    if (sources.length === 0) throw new ConfigError(`${slug} has no build source in ${parsed.catalogFile}.`)
     const images = openImages(parsed, (line) => console.error(line))
     let last = ''
     const stored = await images
-      .wait({ slug, sources }, ({ detail }) => {
+      .wait({ ...offer.image, sources }, ({ detail }) => {
         if (detail !== last) console.error(detail)
         last = detail
       })
@@ -60,8 +60,8 @@ export function imageCommands(config: ReadConfig): Command {
   }
   image
     .command('pull')
-    .description("prepare a template's image from the first source that works")
-    .argument('<template>')
+    .description("prepare a template's image, or an ISO, from the first source that works")
+    .argument('<slug>')
     .action((slug: string) => prepare(slug, false))
   image
     .command('build')

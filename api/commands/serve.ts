@@ -5,7 +5,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger as Logger } from 'fastify'
 import { type App, buildApp } from '../app.ts'
-import type { Catalog, Template } from '../catalog/file.ts'
+import { type Catalog, imagesOf, type Template } from '../catalog/file.ts'
 import { type OpenCatalog, openCatalog, watchCatalog } from '../catalog/live.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import { type Config, ConfigError } from '../config.ts'
@@ -230,7 +230,7 @@ async function answerScrapes(
   const checkUp = new CheckUp({ config, db, clock, log })
   const images = async () =>
     Promise.all(
-      opened.catalog.templates.map(async ({ slug, image }) => {
+      imagesOf(opened.catalog).map(async ({ slug, image }) => {
         const state = await compute.images?.state(image)
         const bytes = state?.state === 'ready' ? state.bytes : null
         return { template: slug, bytes, isFailed: state?.state === 'failed' }

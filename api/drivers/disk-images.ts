@@ -1,12 +1,12 @@
 import path from 'node:path'
 import Type, { type Static } from 'typebox'
-import type { ImageSource } from './images.ts'
+import type { ImageSource, ImageSpec } from './images.ts'
 import type { Fault, ImageFormat } from './module.ts'
 
 /** Images, checksums and signatures are never downloaded by plain http. */
 const Encrypted = Type.String({ pattern: '^https://' })
 
-const Source = Type.Object({
+const download = {
   url: Type.Optional(Encrypted),
   sha256: Type.Optional(Type.String({ pattern: '^[0-9a-f]{64}$' })),
   sha512: Type.Optional(Type.String({ pattern: '^[0-9a-f]{128}$' })),
@@ -16,8 +16,9 @@ const Source = Type.Object({
   fingerprint: Type.Optional(Type.String({ pattern: '^[0-9A-F]{40}$' })),
   unsigned: Type.Optional(Type.Literal(true)),
   file: Type.Optional(Type.String({ minLength: 1 })),
-  build: Type.Optional(Type.String({ minLength: 1 })),
-})
+}
+
+const Source = Type.Object({ ...download, build: Type.Optional(Type.String({ minLength: 1 })) })
 
 const fields = { image: Type.Optional(Type.Array(Source, { minItems: 1 })) }
 export type DiskImageFields = typeof fields
@@ -30,6 +31,22 @@ export const diskImages: ImageFormat<DiskImageFields> = {
   read: ({ image = [] }, folder) => ({ sources: image.map((source) => toSource(source, folder)) }),
   isIn: ({ sources }) => sources.length > 0,
   files: ({ sources }) => sources.flatMap((source) => (source.type === 'file' ? [source.path] : [])),
+}
+
+/** The fields of an operator's ISO in the catalogue file: one source, which nothing builds. */
+export const isoFields = download
+
+type IsoSource = Static<typeof Source> & { slug: string }
+
+/** Mistakes in the source of an operator's ISO that the schema cannot express. */
+export function isoFaults(iso: IsoSource, pointer: string): Fault[] {
+  if (iso.url === undefined && iso.file === undefined) return [[pointer, 'an ISO requires a url or a file.']]
+  return faultsOf(iso).map((fault): Fault => [pointer, fault])
+}
+
+/** @param folder where a relative path starts */
+export function isoImage({ slug, ...source }: IsoSource, folder: string): ImageSpec {
+  return { slug, sources: [toSource(source, folder)], isIso: true }
 }
 
 function faultsOf(source: Static<typeof Source>): string[] {

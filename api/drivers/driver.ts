@@ -253,9 +253,10 @@ export interface Driver extends VolumeDriver, SnapshotDriver<TrialMachine> {
   /**
    * Puts an ISO into the drive of a machine, or takes out the one in it (null), whatever the guest does with it: at once
    * if it is on, and for its next starts, which boot the ISO before the disk.
-   * @throws DriverError not_found (no such machine or ISO), unavailable, unsupported (until its next start, or for good)
+   * @param iso the id of a customer's file, or an ISO of the operator
+   * @throws DriverError not_found (no such machine or ISO), image_not_ready, unavailable, unsupported
    */
-  insertIso(serverId: string, isoId: string | null): Promise<void>
+  insertIso(serverId: string, iso: string | ImageSpec | null): Promise<void>
 
   /**
    * Starts a defined machine. `queued`: too many are booting, call again shortly. Already running: `started`. A machine
@@ -367,8 +368,8 @@ export abstract class WithoutDevices
   implements VolumeDriver, Pick<Driver, 'growDisk' | 'openScreen' | 'insertIso'>
 {
   growDisk = refuse
-  insertIso = async (_serverId: string, isoId: string | null): Promise<void> => {
-    if (isoId !== null) await refuse()
+  insertIso = async (_serverId: string, iso: string | ImageSpec | null): Promise<void> => {
+    if (iso !== null) await refuse()
   }
   openScreen = refuse
   volume = refuse

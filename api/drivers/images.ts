@@ -24,6 +24,8 @@ export interface ImageSpec {
   slug: string
   /** Disk images; empty if the template has none. */
   sources: readonly ImageSource[]
+  /** True for an ISO of the operator, which goes into drives: no disk is created from it. */
+  isIso?: boolean
 }
 
 export type ImageState =

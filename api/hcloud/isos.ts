@@ -6,9 +6,16 @@ import { answer, type Exchange, type HcloudRoute } from './exchange.ts'
 import type { Listed } from './lists.ts'
 import { type Resource, reading } from './resources.ts'
 
-export function isoView(x: Exchange, { iso_id, name }: Iso): Listed {
+const kinds = ['iso', 'public_iso'] as const
+const kindOf = ({ type }: Iso) => (type === 'public' ? ('public_iso' as const) : ('iso' as const))
+
+/** These clients find the operator's ISOs by their slugs. */
+const nameOf = ({ slug, name }: Iso) => slug ?? name
+
+export function isoView(x: Exchange, iso: Iso): Listed {
   const shown = {
-    ...{ id: x.ref('iso', iso_id), name, description: name, type: 'private', architecture: 'x86' },
+    ...{ id: x.ref(kindOf(iso), iso.iso_id), name: nameOf(iso), description: iso.name },
+    ...{ type: iso.type, architecture: 'x86' },
     ...{ deprecated: null, deprecation: null },
   }
   return shown
@@ -20,7 +27,7 @@ async function available(x: Exchange): Promise<Iso[]> {
 }
 
 const isos: Resource = {
-  ...{ kind: 'iso', one: 'iso', many: 'isos' },
+  ...{ kind: 'iso', kinds, one: 'iso', many: 'isos' },
   all: async (x) => {
     const isX86 = !x.query.has('architecture') || x.query.getAll('architecture').includes('x86')
     return isX86 ? (await available(x)).map((iso) => isoView(x, iso)) : []
@@ -28,11 +35,11 @@ const isos: Resource = {
   find: async (x, iso_id) => isoView(x, await x.v1<Iso>('getIso', { params: { iso_id } })),
 }
 
-/** Finds an ISO by its number, or the oldest of its name. @throws ApiError not_found */
+/** Finds an ISO by its number, or the operator's or oldest of its name. @throws ApiError not_found */
 async function idOf(x: Exchange, given: string | number): Promise<string> {
-  const named = (await available(x)).findLast(({ name }) => name === given)
+  const named = (await available(x)).findLast((iso) => nameOf(iso) === given)
   if (named) return named.iso_id
-  if (/^\d+$/.test(String(given))) return x.idOf('iso', given)
+  if (/^\d+$/.test(String(given))) return (await x.numbered(kinds, 'iso', given)).id
   throw missing('iso', given)
 }
 

@@ -7,7 +7,7 @@ import { Recent } from '../http/limits/recent.ts'
 import type { HcloudNumberTable } from './tables.ts'
 
 /** The offers of the catalogue, which are the same for all accounts. */
-const offers = ['location', 'datacenter', 'server_type', 'template'] as const
+const offers = ['location', 'datacenter', 'server_type', 'template', 'public_iso'] as const
 /** Events on objects, which are forgotten after some time. */
 const happenings = ['operation', 'start', 'change'] as const
 const objects = [

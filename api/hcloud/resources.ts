@@ -8,6 +8,8 @@ import type { Kind } from './numbers.ts'
 /** A kind of object that can be listed and read. */
 export interface Resource {
   kind: Kind
+  /** The kinds of its numbers (default: `kind` alone). */
+  kinds?: readonly Kind[]
   /** The name of one in a reply, and of all, which is also its path. */
   one: string
   many: string
@@ -40,14 +42,14 @@ interface Changes {
 export const Labels = Type.Optional(Type.Record(Type.String(), Type.String()))
 
 /** The routes that list and read a kind of object. */
-export function reading({ kind, one, many, all, find }: Resource): HcloudRoute[] {
+export function reading({ kind, kinds = [kind], one, many, all, find }: Resource): HcloudRoute[] {
   return [
     answer({ method: 'GET', path: `/${many}`, run: async (x) => listed(x, many, await all(x)) }),
     answer({
       method: 'GET',
       path: `/${many}/:id`,
       run: async (x) => {
-        const id = await x.idOf(kind, x.param('id'))
+        const { id } = await x.numbered(kinds, kind, x.param('id'))
         return { [one]: await find(x, id).catch((error: unknown) => noteEnd(x, error)) }
       },
     }),

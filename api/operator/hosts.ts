@@ -1,4 +1,4 @@
-import type { Catalog } from '../catalog/file.ts'
+import { type Catalog, imagesOf } from '../catalog/file.ts'
 import { sellableIn } from '../catalog/room.ts'
 import { usageByPool } from '../catalog/usage.ts'
 import type { Clock } from '../clock.ts'
@@ -44,23 +44,20 @@ export async function roomByZone({ db, clock, catalog, drivers }: Place) {
   })
 }
 
-/** One row for each template and pool that can have its image. */
+/** One row for each template or ISO and each pool that can have it. */
 export function imagesByPool({ clock, catalog, drivers }: Place): Promise<OperatedImage[]> {
-  const wanted = catalog.templates.flatMap((template) =>
+  const wanted = imagesOf(catalog).flatMap((offer) =>
     drivers.pools
-      .filter((pool) => moduleOfPool(pool)?.image.isIn(template.image))
-      .map((pool) => ({ template, pool })),
+      .filter((pool) => moduleOfPool(pool)?.image.isIn(offer.image))
+      .map((pool) => ({ offer, pool })),
   )
   return Promise.all(
-    wanted.map(async ({ template, pool }) => {
-      const state = await soon(
-        clock,
-        drivers.at(pool).image(template.image, { isWanted: false }).catch(unknown),
-      )
+    wanted.map(async ({ offer, pool }) => {
+      const state = await soon(clock, drivers.at(pool).image(offer.image, { isWanted: false }).catch(unknown))
       return {
-        template: template.slug,
+        template: offer.slug,
         pool,
-        is_retired: template.retired ?? false,
+        is_retired: offer.retired ?? false,
         status: state?.state ?? 'unknown',
         progress: state?.state === 'preparing' ? Math.floor(state.progress * 100) : null,
         detail: state && detailOf(state),

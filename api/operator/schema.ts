@@ -296,13 +296,13 @@ export const ZoneRoom = Type.Object(
 
 export const OperatedImage = Type.Object(
   {
-    template: Type.String({ description: 'Short name of the template', examples: ['debian-13'] }),
+    template: Type.String({ description: 'Short name of the template or ISO', examples: ['debian-13'] }),
     pool: Type.String({
       description: 'Pool of machines that the image is for',
       examples: [defaultModule.name],
     }),
     is_retired: Type.Boolean({
-      description: 'Whether the template is no longer on offer',
+      description: 'Whether it is no longer on offer',
       examples: [false],
     }),
     status: Type.Enum(['absent', 'preparing', 'ready', 'failed', 'unknown'], {
@@ -324,7 +324,7 @@ export const OperatedImage = Type.Object(
       description: 'Size of its files in bytes; null unless `status` is `ready`',
     }),
   },
-  { title: 'OperatedImage', description: 'The image of a template on one kind of machines' },
+  { title: 'OperatedImage', description: 'The image of a template, or an ISO, on one kind of machines' },
 )
 export type OperatedImage = Static<typeof OperatedImage>
 

@@ -266,7 +266,7 @@ const metadata = {
   iso_id: Type.Optional(
     nullable(IsoId, {
       description:
-        'An available ISO of the same zone to put into its drive, from which its next start boots; null takes it out. Not with a change of plan',
+        'An available ISO of the same zone, or a `public` one, to put into its drive, from which its next start boots; null takes it out. Not with a change of plan',
     }),
   ),
   ...backups,

@@ -100,6 +100,16 @@ export function orderedServers(db: Queries) {
     .where('deleted_at', 'is', null)
 }
 
+/** The ISOs in the drives of servers, by zone. */
+export function isosInDrives(db: Queries) {
+  return db
+    .selectFrom('servers')
+    .select(['zone_slug', 'iso_id'])
+    .distinct()
+    .where('iso_id', 'is not', null)
+    .where('deleted_at', 'is', null)
+}
+
 /** The numbers of servers and accounts that pay the prices of a zone and CPU type. */
 export function payersOf(db: Queries) {
   return db

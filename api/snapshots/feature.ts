@@ -35,7 +35,7 @@ export const snapshots = feature({
     Snapshots: "Copies of servers' disks, to restore them or to create servers from.",
     Backups: 'Daily copies of the disks of servers whose backups are on.',
     Images: 'Images of your own, to create servers from.',
-    ISOs: 'ISO images of your own, for the drives of servers.',
+    ISOs: 'ISO images for the drives of servers: your own, and those that the operator offers.',
   },
   routes: (parts: ImagesOptions) => [
     ...snapshotRoutes(parts),

@@ -2,10 +2,11 @@ import { v7 as uuid } from 'uuid'
 import { atLimit } from '../accounts/quotas.ts'
 import { accountProblems } from '../accounts/schema.ts'
 import { billingProblems } from '../billing/schema.ts'
+import { findIso } from '../catalog/file.ts'
 import { catalogProblems } from '../catalog/schema.ts'
 import type { Actor } from '../http/contract/auth.ts'
 import { listOf, paged } from '../http/contract/paging.ts'
-import { bodyIssue, found, invalid } from '../http/contract/problem.ts'
+import { ApiError, bodyIssue, found, invalid } from '../http/contract/problem.ts'
 import { type Route, route, type SetHeader } from '../http/contract/route.ts'
 import { OPERATION } from '../operations/schema.ts'
 import { createFromFile, importUpload, receivePart } from './image-files.ts'
@@ -15,7 +16,7 @@ import { Iso, IsoCreate, IsoQuery, IsoUpdate, isoProblems } from './iso-schema.t
 import { deleteIso, isoQuota, listIsos } from './isos.ts'
 import { findSnapshot, updateSnapshot } from './snapshots.ts'
 import type { SnapshotTable } from './tables.ts'
-import { isoView } from './view.ts'
+import { isoView, offeredIsoView } from './view.ts'
 
 const tag = 'ISOs'
 const path = '/isos'
@@ -30,11 +31,21 @@ function shown(row: SnapshotTable, setHeader: SetHeader) {
   return isoView(row)
 }
 
-async function find({ db }: ImagesOptions, { accountId }: Actor, isoId: string): Promise<SnapshotTable> {
+/** Finds an ISO of the account itself. @throws ApiError iso_not_found, iso_is_public */
+async function findOwn(
+  { db, catalog }: ImagesOptions,
+  { accountId }: Actor,
+  isoId: string,
+): Promise<SnapshotTable> {
+  if (findIso(catalog, isoId))
+    throw new ApiError(
+      isoProblems.iso_is_public,
+      'The operator offers this ISO to everybody: put it into a drive, but do not change it.',
+    )
   return found(await findSnapshot(db, accountId, isoId, 'iso'), isoProblems.iso_not_found)
 }
 
-function listRoute({ db }: ImagesOptions): Route {
+function listRoute(options: ImagesOptions): Route {
   return route({
     id: 'listIsos',
     method: 'GET',
@@ -43,10 +54,15 @@ function listRoute({ db }: ImagesOptions): Route {
     tag,
     summary: 'List ISOs',
     description:
-      'Returns the ISO images of the account, newest first. Each can be put into the drives of servers of its zone.',
+      'Returns the ISO images of the account, newest first, and then the `public` ones that the operator offers to everybody. Each can be put into the drives of servers of its zone, a `public` one into those of every zone with `isos`.',
     query: IsoQuery,
     reply: { 200: listOf(Iso) },
-    run: (call) => paged(call, (page) => listIsos(db, call.actor.accountId, page), isoView),
+    run: (call) =>
+      paged(
+        call,
+        (page) => listIsos(options, call.actor.accountId, page),
+        (iso) => iso,
+      ),
   })
 }
 
@@ -75,7 +91,7 @@ function createRoute(options: ImagesOptions): Route {
       requireSource(body)
       return shown(await createFromFile(options, uuid(), actor, body, remember, 'iso'), setHeader)
     },
-    recover: async ({ actor, setHeader }, isoId) => shown(await find(options, actor, isoId), setHeader),
+    recover: async ({ actor, setHeader }, isoId) => shown(await findOwn(options, actor, isoId), setHeader),
   })
 }
 
@@ -112,10 +128,10 @@ function uploadRoutes(options: ImagesOptions): Route[] {
     scope: 'servers:write' as const,
     params: { iso_id: isoProblems.iso_not_found },
     load: ({ actor, params }: { actor: Actor; params: { iso_id: string } }) =>
-      find(options, actor, params.iso_id),
+      findOwn(options, actor, params.iso_id),
   }
   const problems = { upload_offset: { uploaded_bytes: PART_BYTES } }
-  const errors = [imageProblems.image_not_uploading, imageProblems.upload_offset]
+  const errors = [imageProblems.image_not_uploading, imageProblems.upload_offset, isoProblems.iso_is_public]
   return [
     route({
       id: 'uploadIsoPart',
@@ -150,7 +166,7 @@ function uploadRoutes(options: ImagesOptions): Route[] {
       errors,
       run: async ({ loaded, body, remember, setHeader }) =>
         shown(await importUpload(options, loaded, body.sha256 ?? null, remember), setHeader),
-      recover: async ({ actor, setHeader }, isoId) => shown(await find(options, actor, isoId), setHeader),
+      recover: async ({ actor, setHeader }, isoId) => shown(await findOwn(options, actor, isoId), setHeader),
     }),
   ]
 }
@@ -160,8 +176,12 @@ function objectRoutes(options: ImagesOptions): Route[] {
     path: `${path}/:iso_id`,
     tag,
     params: { iso_id: isoProblems.iso_not_found },
+  }
+  const own = {
+    ...object,
+    scope: 'servers:write' as const,
     load: ({ actor, params }: { actor: Actor; params: { iso_id: string } }) =>
-      find(options, actor, params.iso_id),
+      findOwn(options, actor, params.iso_id),
   }
   return [
     route({
@@ -169,33 +189,38 @@ function objectRoutes(options: ImagesOptions): Route[] {
       method: 'GET',
       ...object,
       scope: 'servers:read',
+      load: async ({ actor, params }) => {
+        const offered = findIso(options.catalog, params.iso_id)
+        return offered ? offeredIsoView(offered) : isoView(await findOwn(options, actor, params.iso_id))
+      },
       summary: 'Get an ISO',
-      description: 'Returns the ISO with its status, size and price. A deleted ISO returns 404.',
+      description:
+        'Returns the ISO with its status, size and price, also a `public` one. A deleted ISO returns 404.',
       reply: { 200: Iso },
-      run: async ({ loaded }) => isoView(loaded),
+      run: async ({ loaded }) => loaded,
     }),
     route({
       id: 'updateIso',
       method: 'PATCH',
-      ...object,
-      scope: 'servers:write',
+      ...own,
       summary: 'Rename an ISO',
-      description: 'Only the name can be changed. It may be changed while a server has it in its drive.',
+      description:
+        'Only the name of an ISO of your own can be changed. It may be changed while a server has it in its drive.',
       body: IsoUpdate,
       reply: { 200: Iso },
+      errors: [isoProblems.iso_is_public],
       run: async ({ loaded, body }) =>
         isoView(await updateSnapshot(options, loaded, body, isoProblems.iso_not_found)),
     }),
     route({
       id: 'deleteIso',
       method: 'DELETE',
-      ...object,
-      scope: 'servers:write',
+      ...own,
       summary: 'Delete an ISO',
       description:
         'Its billing ends at once. One that is still being fetched or checked is canceled; one in the drive of a server must be taken out first.',
       reply: { 204: null },
-      errors: [isoProblems.iso_in_use],
+      errors: [isoProblems.iso_in_use, isoProblems.iso_is_public],
       run: ({ loaded }) => deleteIso(options, loaded),
     }),
   ]

@@ -9,6 +9,7 @@ import { Sha256 } from './image-schema.ts'
 export const isoProblems = defineProblems({
   iso_not_found: { status: 404, title: 'No such ISO' },
   iso_in_use: { status: 409, title: 'The ISO is in the drive of a server' },
+  iso_is_public: { status: 409, title: "The ISO is the operator's" },
 })
 
 export const IsoId = uuid('01a1fb45-1b44-7d63-8e2f-6c7b8a990817', 'Id of the ISO', 'GET /isos')
@@ -17,6 +18,14 @@ const IsoName = visibleName(100, 'installer')
 export const Iso = Type.Object(
   {
     iso_id: IsoId,
+    type: Type.Enum(['private', 'public'], {
+      description:
+        '`private`: your own; `public`: one that the operator offers to all customers, which is free, counts toward no quota, and can only be put into drives',
+      examples: ['private'],
+    }),
+    slug: nullable(Type.String({ examples: [null] }), {
+      description: 'Short name of a `public` ISO, unique among them; null for your own',
+    }),
     name: IsoName,
     status: Type.Enum(['uploading', 'importing', 'available', 'error'], {
       description:
@@ -32,21 +41,24 @@ export const Iso = Type.Object(
       examples: [null],
     }),
     size_gb: nullable(Type.Integer({ examples: [1] }), {
-      description: 'Size in GB, rounded up, which is billed; null until it is available',
+      description:
+        'Size in GB, rounded up, which is billed; null until it is available, and for a `public` one',
     }),
     content_bytes: nullable(Type.Integer({ examples: [662700032] }), {
-      description: 'Size of the file in bytes; null until it is known',
+      description: 'Size of the file in bytes; null until it is known, and for a `public` one',
     }),
     uploaded_bytes: Type.Integer({
       description: 'Bytes of an uploaded file that have arrived; an upload continues here',
       examples: [662700032],
     }),
-    zone_slug: ZoneSlug,
+    zone_slug: nullable(ZoneSlug, {
+      description: 'Zone whose servers can have it; null for a `public` one: every zone with `isos`',
+    }),
     price_month_rub: MonthPrice,
-    created_at: CreatedAt,
-    updated_at: UpdatedAt,
+    created_at: nullable(CreatedAt, { description: 'When it was created; null for a `public` one' }),
+    updated_at: nullable(UpdatedAt, { description: 'When it last changed; null for a `public` one' }),
   },
-  { title: 'Iso', description: 'An ISO image of your own, for the drives of servers' },
+  { title: 'Iso', description: 'An ISO image for the drives of servers: your own, or one of the operator' },
 )
 export type Iso = Static<typeof Iso>
 

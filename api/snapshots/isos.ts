@@ -1,16 +1,29 @@
+import { type Catalog, findIso, onSale } from '../catalog/file.ts'
 import type { Queries } from '../database/database.ts'
 import { countIn, type Page, pageOf } from '../database/page.ts'
 import type { Quota } from '../feature.ts'
 import { ApiError, bodyIssue, found, invalid } from '../http/contract/problem.ts'
 import { cancelActive, subjectIsGone } from '../operations/operations.ts'
 import { type ImagesOptions, importSubject } from './images.ts'
-import { isoProblems } from './iso-schema.ts'
+import { type Iso, isoProblems } from './iso-schema.ts'
 import { dropSnapshot, lockSnapshot, ofAccount } from './snapshots.ts'
 import type { SnapshotTable } from './tables.ts'
+import { isoView, offeredIsoView } from './view.ts'
 
-/** Newest first. */
-export function listIsos(db: Queries, accountId: string, page: Page) {
-  return pageOf(ofAccount(db, accountId, 'iso').selectAll().orderBy('snapshot_id', 'desc'), page)
+/** Lists the account's own ISOs, newest first, then those of the operator as the catalogue has them. */
+export async function listIsos(
+  { db, catalog }: Pick<ImagesOptions, 'db' | 'catalog'>,
+  accountId: string,
+  page: Page,
+): Promise<{ items: Iso[]; total: number }> {
+  const own = await pageOf(ofAccount(db, accountId, 'iso').selectAll().orderBy('snapshot_id', 'desc'), page)
+  const { isos } = onSale(catalog)
+  const start = Math.max(0, page.offset - own.total)
+  const offered = isos.slice(start, start + page.limit - own.items.length)
+  return {
+    items: [...own.items.map(isoView), ...offered.map(offeredIsoView)],
+    total: own.total + isos.length,
+  }
 }
 
 export const isoQuota: Quota = {
@@ -23,14 +36,17 @@ export const isoQuota: Quota = {
 }
 
 /**
- * Keeps an ISO until this transaction ends, after which the row of the server with it in its drive keeps it.
+ * Keeps an ISO until this transaction ends, after which the row of the server with it in its drive keeps it. One of the
+ * operator needs no keeping: the catalogue can't lose it while a drive has it.
  * @throws ApiError validation_failed
  */
 export async function holdIso(
   tx: Queries,
+  catalog: Catalog,
   { account_id, pool }: { account_id: string; pool: string },
   isoId: string,
 ): Promise<void> {
+  if (findIso(onSale(catalog), isoId)) return
   const row = await lockSnapshot(tx, isoId)
   const fault = (message: string) => invalid([bodyIssue('iso_id', 'not_found', message)])
   if (row?.account_id !== account_id || row.item_type !== 'iso' || row.status !== 'available')

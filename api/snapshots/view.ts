@@ -1,3 +1,4 @@
+import type { OfferedIso } from '../catalog/file.ts'
 import { labelsOf } from '../database/labels.ts'
 import { isoTime, isoTimeOrNull } from '../http/contract/fields.ts'
 import { formatMoney } from '../money.ts'
@@ -55,7 +56,16 @@ function copyView(row: SnapshotTable) {
 }
 
 export function isoView(row: SnapshotTable): Iso {
-  return { iso_id: row.snapshot_id, ...fileView(row) }
+  return { iso_id: row.snapshot_id, type: 'private', slug: null, ...fileView(row) }
+}
+
+/** An ISO of the operator. The host fetches its file for the first drive that it is put into. */
+export function offeredIsoView({ isoId, slug, title }: OfferedIso): Iso {
+  return {
+    ...{ iso_id: isoId, type: 'public', slug, name: title, status: 'available', status_reason: null },
+    ...{ operation_id: null, size_gb: null, content_bytes: null, uploaded_bytes: 0, zone_slug: null },
+    ...{ price_month_rub: formatMoney(0), created_at: null, updated_at: null },
+  }
 }
 
 /** The fields of a copy that a file may be received for. */

@@ -4,5 +4,5 @@ export const isoKind = kind({
   noun: 'ISO',
   all: (berth) => berth.isos.listAll(),
   id: ({ iso_id }) => iso_id,
-  name: ({ name }) => name,
+  name: ({ slug, name }) => slug ?? name,
 })

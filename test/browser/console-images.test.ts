@@ -1,7 +1,9 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { parseCatalog } from '../../api/catalog/file.ts'
 import { bootableIso } from '../../api/drivers/test-iso.ts'
 import { make } from '../api/harness/ordering.ts'
+import { catalogText } from '../harness/app.ts'
 import { launch } from './chromium.ts'
 import { serveConsole } from './console.ts'
 
@@ -31,8 +33,9 @@ test('a file is uploaded as an image, which says why when it is none', async () 
   await page.getByText(/The file is not a disk image/).waitFor()
 })
 
-test('an ISO is uploaded, and put into the drive of a server and taken out', async () => {
-  const t = await serveConsole()
+test('an ISO, uploaded or of the operator, is put into the drive of a server and taken out', async () => {
+  const offered = 'isos: [{ slug: alpine, title: Alpine Linux, file: /srv/alpine.iso }]'
+  const t = await serveConsole({ catalog: parseCatalog(`${catalogText}\n${offered}\n`, 'catalog.yaml') })
   const server = await make(t, { name: 'web-1' })
   const page = await t.open(browser)
   const dialog = page.getByRole('dialog')
@@ -42,10 +45,13 @@ test('an ISO is uploaded, and put into the drive of a server and taken out', asy
   await dialog.getByLabel('File', { exact: true }).setInputFiles(file)
   await dialog.getByRole('button', { name: 'Upload' }).click()
   await dialog.waitFor({ state: 'detached' })
-  await page.getByText('Available').waitFor()
+  await expect.poll(() => page.getByText('Available').count()).toBe(2)
+  expect(await page.getByRole('row').filter({ hasText: 'Alpine Linux' }).getByRole('button').count()).toBe(0)
+  expect(await page.getByRole('row').filter({ hasText: 'debian.iso' }).getByRole('button').count()).toBe(1)
   const drive = page.getByRole('region', { name: 'Drive' })
   for (const [title, isIn] of [
     ['debian.iso', true],
+    ['Alpine Linux (the operator’s)', true],
     ['None', false],
   ] as const) {
     await page.goto(new URL(`/servers/${server}/settings`, page.url()).href)

@@ -2,7 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { parseCatalog } from '../../api/catalog/file.ts'
 import { bootableIso } from '../../api/drivers/test-iso.ts'
+import { catalogText } from '../harness/app.ts'
 import { expectSession, loggedIn } from './harness/berth.ts'
 
 test('an ISO is uploaded, put into the drive of a server, taken out and deleted', async () => {
@@ -10,6 +12,10 @@ test('an ISO is uploaded, put into the drive of a server, taken out and deleted'
     sshPorts: { first: 22741, last: 22741 },
     // The name leads to a private address, so that nothing is fetched.
     lookup: async () => [{ address: '10.0.0.1', family: 4 }],
+    catalog: parseCatalog(
+      `${catalogText}\nisos: [{ slug: alpine, title: Alpine Linux, file: /srv/alpine.iso }]\n`,
+      'catalog.yaml',
+    ),
   })
   await t.make('web-1')
   const folder = mkdtempSync(path.join(tmpdir(), 'berth-iso-'))
@@ -17,7 +23,7 @@ test('an ISO is uploaded, put into the drive of a server, taken out and deleted'
   const file = path.join(folder, 'debian.iso')
   writeFileSync(file, bootableIso('An installer'))
   expect(await t.run(`iso upload ${file} --wait`)).toMatchObject({
-    ...{ code: 0, out: expect.stringMatching(/Name: +debian.iso\s+Status: +available/) },
+    ...{ code: 0, out: expect.stringMatching(/Name: +debian.iso\s[\s\S]*Status: +available/) },
   })
   await expectSession(t, 'iso', [
     'iso upload none.iso',
@@ -33,6 +39,10 @@ test('an ISO is uploaded, put into the drive of a server, taken out and deleted'
     'iso show debian',
     'iso show debian -o json',
     'iso show none',
+    'iso show alpine',
+    'iso update alpine --name mine',
+    'iso delete alpine',
+    'server insert-iso web-1 alpine --wait',
     'server insert-iso web-1 debian --wait',
     'server insert-iso web-1 debian -o json',
     'server insert-iso web-1 none',

@@ -88,3 +88,9 @@ export async function readyImage(images: ImageStore, image: ImageSpec | null): P
   if (!ready) throw new DriverError('image_not_ready', 'The image is not ready yet')
   return ready
 }
+
+/** The operator's ISO as a drive gets it. Its name is its hash. @throws DriverError image_not_ready */
+export async function readyIso(images: ImageStore, iso: ImageSpec): Promise<{ id: string; file: string }> {
+  const { id, disk: file } = await readyImage(images, iso)
+  return { id, file }
+}

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -117,4 +117,37 @@ test('an ISO that is also a disk with a backing file is never read as one, and n
   })
   await world.restart()
   await world.driver.destroy('polyglot')
+})
+
+test("the operator's ISO is fetched as it is, booted by servers, and replaced in the next drive when it changes", async () => {
+  const file = join(world.dataDir, 'operator.iso')
+  const content = bootableIso('OPERATOR ONE ')
+  writeFileSync(file, content)
+  const iso: ImageSpec = { slug: 'debian', sources: [{ type: 'file', path: file }], isIso: true }
+  await world.make('offered', { image })
+  const early = world.driver.insertIso('offered', iso)
+  await expect(early).rejects.toMatchObject({ code: 'image_not_ready' })
+  const ready = () =>
+    world.until('it is ready', async () => (await world.driver.image(iso)).state === 'ready')
+  await ready()
+  // A file is an ISO or a disk by its place in the catalogue, never by its content.
+  const asDisk = { slug: 'disk', sources: iso.sources }
+  expect((await world.driver.image(asDisk, { isWanted: false })).state).toBe('absent')
+  for (let time = 0; time < 2; time++) await world.driver.insertIso('offered', iso)
+  await started('offered')
+  await world.until('it has booted', async () => times('offered', 'OPERATOR ONE') === 1)
+  writeFileSync(file, bootableIso('OPERATOR TWO '))
+  await ready()
+  await world.restart()
+  await world.driver.insertIso('offered', iso)
+  await world.driver.reset('offered')
+  await world.until('the other has booted', async () => times('offered', 'OPERATOR TWO') === 1)
+  const folder = join(world.dataDir, 'images/isos')
+  const kept = readdirSync(folder).filter((name) => /^[0-9a-f]{64}$/.test(name))
+  const files = kept.map((name) => join(folder, name, 'disk.iso'))
+  // Guests share the files, and have changed neither.
+  expect(files.filter((path) => readFileSync(path).equals(content))).toHaveLength(1)
+  for (const path of files) expect(statSync(path)).toMatchObject({ mode: 0o100444 })
+  await world.driver.insertIso('offered', null)
+  await world.driver.destroy('offered')
 })

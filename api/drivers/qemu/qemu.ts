@@ -23,7 +23,7 @@ import { isSnapshot, type SnapshotFiles } from '../snapshots.ts'
 import { BOOT_MS, BootingMachines } from './booting.ts'
 import { hostCapacity } from './capacity.ts'
 import { SerialConsoles } from './console.ts'
-import { readyImage, requireSupported } from './define.ts'
+import { readyImage, readyIso, requireSupported } from './define.ts'
 import { examine } from './examine.ts'
 import { QemuGuests } from './guests.ts'
 import { Hints } from './hints.ts'
@@ -231,10 +231,10 @@ export class QemuDriver extends QemuGuests implements Driver {
     this.#booting.end(serverId)
   }
 
-  insertIso(serverId: string, isoId: string | null): Promise<void> {
+  async insertIso(serverId: string, iso: string | ImageSpec | null): Promise<void> {
     const machine = this.machine(serverId)
-    if (isoId === null) return machine.insertIso(null)
-    return this.#snapshots.useIso(isoId, (file) => machine.insertIso({ id: isoId, file }))
+    if (typeof iso === 'string') return this.#snapshots.useIso(iso, (lent) => machine.insertIso(lent))
+    await machine.insertIso(iso && (await readyIso(this.#settings.images, iso)))
   }
 
   async destroy(serverId: string, olderThan?: string): Promise<void> {

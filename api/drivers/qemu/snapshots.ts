@@ -218,11 +218,11 @@ export class Snapshots {
   }
 
   /** Lets an ISO be put into a drive. @throws DriverError not_found */
-  useIso(id: string, work: (file: string) => Promise<void>): Promise<void> {
+  useIso(id: string, work: (iso: { id: string; file: string }) => Promise<void>): Promise<void> {
     return this.#uses.run(id, async () => {
       const file = await this.#shelf.isoOf(id)
       if (file === null) throw new DriverError('not_found', 'The ISO does not exist')
-      await work(file)
+      await work({ id, file })
     })
   }
 

@@ -134,12 +134,14 @@ export class Simulator extends SimulatedSnapshots implements Driver {
     await this.machines.change(serverId, (machine) => withDisk(known(machine), diskGb))
   }
 
-  async insertIso(serverId: string, isoId: string | null): Promise<void> {
+  async insertIso(serverId: string, iso: string | ImageSpec | null): Promise<void> {
     this.failIfTold('insertIso')
-    if (isoId !== null) await this.requireIso(isoId)
+    if (typeof iso === 'string') await this.requireIso(iso)
+    else if (iso && (await this.image(iso, { isWanted: false })).state !== 'ready')
+      throw new DriverError('image_not_ready', 'The ISO is not ready yet.')
     await this.machines.change(serverId, (machine) => {
       const { iso: _before, ...others } = known(machine)
-      return isoId === null ? others : { ...others, iso: isoId }
+      return iso === null ? others : { ...others, iso: typeof iso === 'string' ? iso : iso.slug }
     })
   }
 
@@ -328,7 +330,7 @@ export class Simulator extends SimulatedSnapshots implements Driver {
     return this.machines.get(serverId)
   }
 
-  /** The ISO in the drive of a machine; null: none. */
+  /** The ISO in the drive of a machine, the operator's by its slug; null: none. */
   isoOf(serverId: string): string | null {
     return this.machines.get(serverId).iso ?? null
   }

@@ -18,6 +18,7 @@ import { BOOT_TIMEOUT } from '../states.ts'
 import { updateMachine } from '../store.ts'
 import type { ServerTable } from '../tables.ts'
 import { ifUnsupported, isUnsupported } from './attach.ts'
+import { settleIso } from './iso.ts'
 import { machineSpec, type ProcedureOptions, rescueOf } from './spec.ts'
 
 const ASK_IMAGE_MS = 500
@@ -54,7 +55,7 @@ export function bootSteps(
     const driver = drivers.at(server.pool)
     try {
       const { power } = await driver.inspect(server.server_id)
-      const lost = power === 'running' ? null : await settleParts(options, server)
+      const lost = power === 'running' ? null : await settleParts(options, operation, server)
       if (lost) return lost
       await connectivity.tell(server).catch(ifUnsupported)
       if ((await driver.start(operation.subject_id)) === 'queued') return again(ASK_QUEUE_MS)
@@ -177,10 +178,11 @@ export async function prepareSnapshot(
 
 /**
  * Gives a machine that is off the ports, the system, the ISO and the volumes of its server.
- * @returns the failure if its host does not have one of them
+ * @returns the failure if its host does not have one of them, or a pause until it has
  */
 async function settleParts(
   options: ProcedureOptions,
+  operation: Pick<Operation<object>, 'operation_id'>,
   server: ServerTable,
 ): Promise<StepResult<never> | null> {
   const { db, clock, drivers, log } = options
@@ -188,12 +190,9 @@ async function settleParts(
   await settlePorts(db, server_id, clock.now())
   // A new disk has no rescue system beside it.
   if (server.has_disk) await drivers.at(pool).rescue(server_id, rescueOf(options, server))
-  try {
-    await drivers.at(pool).insertIso(server_id, server.iso_id)
-  } catch (error) {
-    if (!isLost(error)) throw error
-    return fail('iso_lost', 'The ISO is missing on its host. Take it out to start the server without it.')
-  }
+  const advice = 'Take it out to start the server without it.'
+  const wait = await settleIso(options, operation, drivers.at(pool), server, advice)
+  if (wait) return wait
   // A rebuilt machine has none yet.
   for (const volume of await attachedTo(db, server_id)) {
     try {

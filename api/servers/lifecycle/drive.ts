@@ -4,6 +4,7 @@ import type { OperationTable } from '../../operations/tables.ts'
 import type { DriveData, driveTypes } from '../operations.ts'
 import { getServer, lockServer, updateServer } from '../store.ts'
 import type { ServerTable } from '../tables.ts'
+import { settleIso } from './iso.ts'
 import type { ProcedureOptions } from './spec.ts'
 
 const HOST_MS = 5_000
@@ -27,13 +28,16 @@ export function driveProcedures(options: ProcedureOptions): Record<(typeof drive
   return { insert_iso: change, eject_iso: change }
 }
 
-function changeStep({ drivers, log }: ProcedureOptions): Step<DriveData, ServerTable> {
-  return async ({ operation_id }, _signal, { server_id, pool, iso_id }) => {
-    const driver = drivers.at(pool)
+function changeStep(options: ProcedureOptions): Step<DriveData, ServerTable> {
+  const { drivers, log } = options
+  return async (operation, _signal, server) => {
+    const driver = drivers.at(server.pool)
     try {
       // A machine that is not there gets it when it first starts.
-      if ((await driver.inspect(server_id)).power !== 'absent') await driver.insertIso(server_id, iso_id)
-      return done()
+      const { power } = await driver.inspect(server.server_id)
+      const wait =
+        power === 'absent' ? null : await settleIso(options, operation, driver, server, 'Upload it again.')
+      return wait ?? done()
     } catch (error) {
       if (!(error instanceof DriverError)) throw error
       if (error.code === 'unsupported')
@@ -41,10 +45,8 @@ function changeStep({ drivers, log }: ProcedureOptions): Step<DriveData, ServerT
           'not_supported',
           'The server has no drive while it runs. Stop it, insert the ISO, and start it again.',
         )
-      if (error.code === 'not_found')
-        return fail('iso_lost', 'The ISO is missing on its host. Upload it again.')
       if (error.code !== 'unavailable') throw error
-      log.warn({ err: error, operation_id }, 'a host does not answer; waiting for it')
+      log.warn({ err: error, operation_id: operation.operation_id }, 'a host does not answer; waiting for it')
       return again(HOST_MS)
     }
   }

@@ -49,7 +49,7 @@ export function IsosPage() {
         columns={[
           { title: words.name, cell: ({ name }) => name },
           { title: words.status, isWrapped: true, cell: (iso) => <Status iso={iso} /> },
-          { title: words.zone, cell: ({ zone_slug }) => zone_slug },
+          { title: words.zone, cell: ({ zone_slug }) => zone_slug ?? t.everyZone },
           {
             title: words.size,
             isNumber: true,
@@ -60,17 +60,24 @@ export function IsosPage() {
             isNumber: true,
             cell: ({ price_month_rub }) => format.money(price_month_rub),
           },
-          { title: words.created, cell: ({ created_at }) => <Time at={created_at} /> },
-        ]}
-        actionsOf={(iso) => [
-          { title: words.rename, onSelect: () => setAsked({ what: 'rename', iso }) },
           {
-            title: words.delete,
-            icon: 'trash',
-            isDangerous: true,
-            onSelect: () => setAsked({ what: 'delete', iso }),
+            title: words.created,
+            cell: ({ created_at }) => (created_at === null ? t.ofOperator : <Time at={created_at} />),
           },
         ]}
+        actionsOf={(iso) =>
+          iso.type === 'public'
+            ? []
+            : [
+                { title: words.rename, onSelect: () => setAsked({ what: 'rename', iso }) },
+                {
+                  title: words.delete,
+                  icon: 'trash',
+                  isDangerous: true,
+                  onSelect: () => setAsked({ what: 'delete', iso }),
+                },
+              ]
+        }
         create={
           hasZones ? { title: t.add, form: (close) => <IsoForm zones={places} onDone={close} /> } : undefined
         }

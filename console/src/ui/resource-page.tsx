@@ -27,7 +27,7 @@ interface ResourcePageProps<Row> {
   examples: readonly Example[]
   /** The scope that creating and the actions of a row need. */
   scope: Scope
-  /** The menu of a row. */
+  /** The menu of a row; empty: it has none. */
   actionsOf?: (row: Row) => readonly MenuItem[]
   /** The form for another one, in a drawer. */
   create?: { title: string; form: (close: () => void) => ReactNode } | undefined
@@ -53,7 +53,10 @@ export function ResourcePage<Row>(props: ResourcePageProps<Row>) {
           {
             title: '',
             isNumber: true,
-            cell: (row) => <Menu label={t.actions(nameOf(row))} items={actionsOf(row)} />,
+            cell: (row) => {
+              const items = actionsOf(row)
+              return items.length > 0 ? <Menu label={t.actions(nameOf(row))} items={items} /> : null
+            },
           },
         ]
       : []

@@ -47,6 +47,7 @@ export const errors: Readonly<Partial<Record<ErrorCode, string>>> = {
   image_not_found: gone('Образ'),
   image_not_uploading: 'Этот образ не ждёт файла. Создайте новый.',
   iso_in_use: 'Этот ISO-образ в приводе сервера. Сначала извлеките его.',
+  iso_is_public: 'Это ISO-образ провайдера: его можно только вставлять в привод.',
   iso_not_found: gone('ISO-образ'),
   insufficient_balance: 'На балансе недостаточно средств. Пополните его.',
   insufficient_scope: 'Ваша роль этого не позволяет.',

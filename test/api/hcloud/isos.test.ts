@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import { parseCatalog } from '../../../api/catalog/file.ts'
+import { catalogText } from '../../harness/app.ts'
 import { uploaded } from '../harness/isos.ts'
 import { hcloudApp, hcloudToken } from './harness.ts'
 
@@ -56,4 +58,28 @@ test('an ISO that does not exist, has not arrived or is of another account is re
   const { project_id } = (await t.call('POST', '/account/projects', { name: 'other' })).body
   const other = t.askAs(await hcloudToken(t, { project_id }))
   expect((await other('POST', path, { iso: 'installer' })).status).toBe(404)
+})
+
+test("the operator's ISOs are public, found by slug or number, and have the same number for all", async () => {
+  const offered = '{ slug: alpine, title: Debian 13 installer, file: /srv/debian.iso }'
+  const catalog = parseCatalog(`${catalogText}\nisos: [${offered}]\n`, 'catalog.yaml')
+  const t = await hcloudApp({ catalog })
+  await uploaded(t)
+  const { isos } = (await t.ask('GET', '/isos')).body
+  expect(isos.map(({ type }: { type: string }) => type)).toEqual(['private', 'public'])
+  const [, iso] = isos
+  expect(iso).toMatchObject({ name: 'alpine', description: 'Debian 13 installer' })
+  expect((await t.ask('GET', `/isos/${iso.id}`)).body).toEqual({ iso })
+  const accountId = await t.makeAccount()
+  const stranger = t.callAs(await t.makeToken(['read', 'write', 'account:write'], { accountId }))
+  const wanted = { name: 'x', kind: 'hcloud', scopes: ['read', 'write'] }
+  const theirs = t.askAs((await stranger('POST', '/account/tokens', wanted)).body.token)
+  expect((await theirs('GET', '/isos')).body.isos).toEqual([iso])
+  expect((await theirs('GET', `/isos/${iso.id}`)).body).toEqual({ iso })
+  const { server } = await t.act('POST', '/servers', web)
+  for (const given of ['alpine', iso.id]) {
+    await t.act('POST', `/servers/${server.id}/actions/attach_iso`, { iso: given })
+    expect((await t.ask('GET', `/servers/${server.id}`)).body.server.iso).toEqual(iso)
+    await t.act('POST', `/servers/${server.id}/actions/detach_iso`)
+  }
 })

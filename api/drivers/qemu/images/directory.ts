@@ -12,12 +12,15 @@ interface Manifest {
   virtualSizeBytes: number
   source: string
   direct: DirectBoot | null
+  /** The name of the disk; missing: disk.qcow2. */
+  disk?: string
   files: Record<string, number>
 }
 
 const WEEK_MS = 7 * 24 * 3600 * 1000
 /** Work folders carry the name of the process that works in them, so that no lock is needed: see `claim`. */
 const here = ownerPrefix()
+const DISK = 'disk.qcow2'
 const openDirectories = new Set<string>()
 
 /**
@@ -27,13 +30,15 @@ const openDirectories = new Set<string>()
  *   images/sources/<key>.json                                          {"sha256"}: which image a source led to
  *   images/failures/<key>.json                                         {"message"}: why the last try failed
  *   images/tmp/<key>.<owner>/                                          work under way
+ *   images/isos/                                                       the same for the operator's ISOs
  */
 export class ImageDirectory {
   readonly #root: string
   readonly #owner = `${here}-${randomBytes(4).toString('hex')}`
 
-  constructor(dataDir: string) {
-    this.#root = path.resolve(dataDir, 'images')
+  /** @param folder `isos` for ISOs, since a file is one or the other by its source */
+  constructor(dataDir: string, folder = '') {
+    this.#root = path.resolve(dataDir, 'images', folder)
     openDirectories.add(this.#owner)
   }
 
@@ -55,10 +60,10 @@ export class ImageDirectory {
       if ((await stat(path.join(dir, name)).catch(() => null))?.size !== size) return null
       bytes += size
     }
-    const { direct, virtualSizeBytes, source } = manifest
+    const { direct, virtualSizeBytes, source, disk = DISK } = manifest
     return {
       id,
-      disk: path.join(dir, 'disk.qcow2'),
+      disk: path.join(dir, disk),
       direct: direct && {
         ...direct,
         kernel: path.join(dir, direct.kernel),
@@ -124,7 +129,7 @@ export class ImageDirectory {
     facts: Omit<Manifest, 'files'>,
   ): Promise<StoredImage> {
     const files: Record<string, number> = {}
-    const names = ['disk.qcow2', ...(facts.direct ? [facts.direct.kernel, facts.direct.initrd] : [])]
+    const names = [facts.disk ?? DISK, ...(facts.direct ? [facts.direct.kernel, facts.direct.initrd] : [])]
     for (const name of names) files[name] = await settle(path.join(out, name))
     const manifest: Manifest = { ...facts, files }
     await writeDurably(path.join(out, 'manifest.json'), JSON.stringify(manifest, null, 1), 0o444)

@@ -1,7 +1,7 @@
 import { chmod, chown, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { errorCode } from '../../../files.ts'
-import { headerOf, requireDiskSize, UnusableDisk } from '../../disk-header.ts'
+import { headerOf, readFrom, requireDiskSize, requireIso, UnusableDisk } from '../../disk-header.ts'
 import { imageOwner } from '../host/owner.ts'
 import { qemuImg } from './qemu-img.ts'
 
@@ -45,6 +45,14 @@ export async function inspectImage(file: string, signal?: AbortSignal): Promise<
     throw new ImageError('The image is damaged: qemu-img check found errors.', check.output)
   }
   return { format, virtualSizeBytes: checkSize(info) }
+}
+
+/** Checks that an untrusted file is an ISO. @returns its size in bytes @throws ImageError */
+export async function inspectIso(file: string): Promise<number> {
+  return readFrom(file, async (read, size) => {
+    await requireIso(read).catch(asImageError)
+    return size
+  })
 }
 
 function asImageError(error: unknown): never {

@@ -190,7 +190,7 @@ async function fetchFile(source: FileSource, work: FetchWork): Promise<Fetched> 
   if (!source.sha256) return { disk, sha256: null, direct: null }
   // The copy is verified, since the operator's file may change in the meantime.
   const sha256 = await verify(disk, parseChecksum('sha256', source.sha256), work)
-  if (!sha256) throw new ImageError('The file does not match the sha256 in the template.', from)
+  if (!sha256) throw new ImageError('The file does not match the sha256 in the catalogue.', from)
   return { disk, sha256, direct: null }
 }
 

@@ -15,6 +15,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ImageSource, ImageSpec } from '../../images.ts'
+import { bootableIso } from '../../test-iso.ts'
 import { findChecksum } from './checksum.ts'
 import { willBeBuilt } from './source.ts'
 import { LocalImages } from './store.ts'
@@ -298,9 +299,24 @@ test("an operator's raw file is converted, and made anew when the file changes",
   expect(execFileSync('qemu-img', ['info', found.disk], { encoding: 'utf8' })).toContain('file format: qcow2')
   writeFileSync(path.join(dir, 'own.img'), Buffer.concat([sector, sector]))
   expect(await store.ready(image)).toBeNull()
-  await expect(store.wait(image)).rejects.toThrow('The file does not match the sha256 in the template.')
+  await expect(store.wait(image)).rejects.toThrow('The file does not match the sha256 in the catalogue.')
   rmSync(path.join(dir, 'own.img'))
   expect(await store.ready(image)).toEqual(found)
+})
+
+test("an operator's ISO is kept as it came, apart from disks, and a file that is none is refused", async () => {
+  server.body = bootableIso('An installer')
+  const iso = { ...spec(fromServer()), isIso: true }
+  const made = await openStore().wait(iso)
+  expect(made).toMatchObject({ id: sha256(server.body), bytes: server.body.length, direct: null })
+  expect(readFileSync(made.disk).equals(server.body)).toBe(true)
+  const later = openStore()
+  expect(await later.ready(iso)).toEqual(made)
+  expect(await later.ready(spec(fromServer()))).toBeNull()
+  expect(await later.list()).toEqual([])
+  server.body = diskImage('b')
+  const wrong = later.wait({ ...spec(fromServer()), isIso: true })
+  await expect(wrong).rejects.toThrow(/not an ISO image/)
 })
 
 test('a bad image is refused and not kept', async () => {

@@ -6,7 +6,7 @@ import { sha256Of } from './checksum.ts'
 import { ImageDirectory } from './directory.ts'
 import { type DownloadLimits, downloadLimits } from './download.ts'
 import type { ImageStore, StoredImage } from './images.ts'
-import { convertRaw, ImageError, inspectImage, toGb } from './inspect.ts'
+import { convertRaw, ImageError, inspectImage, inspectIso, toGb } from './inspect.ts'
 import {
   describe,
   fetchSource,
@@ -34,6 +34,7 @@ interface Job {
   done: Promise<StoredImage>
 }
 
+const ISO = 'disk.iso'
 const FAILURE_KEPT_MS = 30_000
 /** Milliseconds between looks at an image that another process prepares. */
 const OTHER_PROCESS_MS = 500
@@ -41,7 +42,8 @@ const OTHER_PROCESS_MS = 500
 /** Keeps images as files of this host, downloaded, copied or built. Several processes may share a folder. */
 export class LocalImages implements ImageStore {
   readonly #clock: Clock
-  readonly #directory: ImageDirectory
+  readonly #disks: ImageDirectory
+  readonly #isos: ImageDirectory
   readonly #log: ImageLog
   readonly #place: SourcePlace
   readonly #limits: DownloadLimits
@@ -52,7 +54,8 @@ export class LocalImages implements ImageStore {
 
   constructor(options: LocalImagesOptions) {
     this.#clock = options.clock ?? systemClock
-    this.#directory = new ImageDirectory(options.dataDir)
+    this.#disks = new ImageDirectory(options.dataDir)
+    this.#isos = new ImageDirectory(options.dataDir, 'isos')
     this.#log = options.log ?? (() => {})
     this.#place = { scripts: options.scripts ?? import.meta.dirname }
     this.#limits = { ...downloadLimits, ...options.limits }
@@ -84,7 +87,7 @@ export class LocalImages implements ImageStore {
     const running = this.#jobs.get(specKey(spec))
     if (running) return { ...running.state }
     const key = specKey(spec)
-    const failure = this.#failures.get(key) ?? (await this.#directory.failure(key))
+    const failure = this.#failures.get(key) ?? (await this.#directoryOf(spec).failure(key))
     return failure ? { state: 'failed', message: failure.message } : { state: 'absent' }
   }
 
@@ -92,7 +95,7 @@ export class LocalImages implements ImageStore {
     for (const source of spec.sources) {
       // A malformed source has no image; `ensure` reports the reason.
       const keys = await sourceKeys(source, this.#place).catch(() => null)
-      const image = keys && (await this.#directory.find(keys[0]))
+      const image = keys && (await this.#directoryOf(spec).find(keys[0]))
       // The same disk may also come from an operator: the kernel beside it belongs to the build, not to the bytes.
       if (image) return source.type === 'build' ? image : { ...image, direct: null }
     }
@@ -113,14 +116,19 @@ export class LocalImages implements ImageStore {
   }
 
   list(): Promise<StoredImage[]> {
-    return this.#directory.list()
+    return this.#disks.list()
   }
 
   async close(): Promise<void> {
     this.#closing.abort(new Error('the image store was closed'))
     await Promise.allSettled([...this.#jobs.values()].map((job) => job.done))
     await this.#swept
-    this.#directory.close()
+    this.#disks.close()
+    this.#isos.close()
+  }
+
+  #directoryOf({ isIso }: ImageSpec): ImageDirectory {
+    return isIso ? this.#isos : this.#disks
   }
 
   #isFresh(spec: ImageSpec): boolean {
@@ -153,7 +161,7 @@ export class LocalImages implements ImageStore {
     const key = specKey(spec)
     try {
       const image = await this.#prepare(spec, report)
-      await this.#directory.noteFailure(key, null)
+      await this.#directoryOf(spec).noteFailure(key, null)
       return image
     } catch (error) {
       if (this.#closing.signal.aborted) throw error
@@ -164,20 +172,22 @@ export class LocalImages implements ImageStore {
         'warn',
       )
       this.#failures.set(key, { message, at: this.#clock.now() })
-      await this.#directory.noteFailure(key, message).catch(() => {})
+      await this.#directoryOf(spec)
+        .noteFailure(key, message)
+        .catch(() => {})
       throw error
     }
   }
 
   async #prepare(spec: ImageSpec, report: Report): Promise<StoredImage> {
-    this.#swept ??= this.#directory.sweep(this.#clock.now())
+    this.#swept ??= this.#sweep()
     await this.#swept
     const said: string[] = []
     const details: string[] = []
     for (const source of spec.sources) {
       try {
         this.#log(`image ${spec.slug}: preparing from ${describe(source)}`)
-        const image = await this.#prepareSource(spec.slug, source, report)
+        const image = await this.#prepareSource(spec, source, report)
         this.#log(`image ${spec.slug}: ready, ${image.id}`)
         return image
       } catch (error) {
@@ -196,13 +206,18 @@ export class LocalImages implements ImageStore {
     )
   }
 
-  async #prepareSource(slug: string, source: ImageSource, report: Report): Promise<StoredImage> {
+  async #sweep(): Promise<void> {
+    for (const directory of [this.#disks, this.#isos]) await directory.sweep(this.#clock.now())
+  }
+
+  async #prepareSource(spec: ImageSpec, source: ImageSource, report: Report): Promise<StoredImage> {
     const keys = await sourceKeys(source, this.#place)
+    const directory = this.#directoryOf(spec)
     for (;;) {
-      const found = await this.#directory.find(keys[0])
+      const found = await directory.find(keys[0])
       if (found) return found
-      const dir = await this.#directory.claim(keys[0])
-      if (dir) return this.#prepareIn(slug, source, keys, dir, report)
+      const dir = await directory.claim(keys[0])
+      if (dir) return this.#prepareIn(spec, source, keys, dir, report)
       report(0, 'waiting for another preparation of this image')
       await this.#clock.sleep(OTHER_PROCESS_MS, this.#closing.signal)
       this.#closing.signal.throwIfAborted()
@@ -210,19 +225,20 @@ export class LocalImages implements ImageStore {
   }
 
   async #prepareIn(
-    slug: string,
+    spec: ImageSpec,
     source: ImageSource,
     keys: SourceKeys,
     dir: string,
     report: Report,
   ): Promise<StoredImage> {
+    const directory = this.#directoryOf(spec)
     try {
       const out = path.join(dir, 'out')
       await rm(out, { recursive: true, force: true })
       await mkdir(out)
       const signal = this.#closing.signal
       const { disk, sha256, direct } = await fetchSource(source, {
-        slug,
+        slug: spec.slug,
         dir,
         out,
         place: this.#place,
@@ -232,29 +248,57 @@ export class LocalImages implements ImageStore {
         report,
       })
       report(0.97, 'checking the image')
-      const { format, virtualSizeBytes } = await inspectImage(disk, signal)
-      const final = path.join(out, 'disk.qcow2')
-      if (format === 'raw') await convertRaw(disk, final, signal)
-      // A second name is safer than a move: after a crash the download is still there.
-      else if (disk !== final) await link(disk, final)
-      const id = format === 'qcow2' && sha256 ? sha256 : await sha256Of(final, signal)
-      const image = await this.#directory.publish(keys, out, id, {
-        virtualSizeBytes,
-        direct,
-        source: describe(source),
-      })
-      await this.#directory.release(keys[0], dir, false)
+      const settle = spec.isIso ? settleIso : settleDisk
+      const settled = await settle(disk, out, sha256, signal)
+      const { id, ...facts } = settled
+      const image = await directory.publish(keys, out, id, { ...facts, direct, source: describe(source) })
+      await directory.release(keys[0], dir, false)
       return image
     } catch (error) {
-      await this.#directory.release(keys[0], dir, source.type === 'url')
+      await directory.release(keys[0], dir, source.type === 'url')
       throw error
     }
   }
 }
 
+/** The facts of a file that has its final place. */
+interface Settled {
+  id: string
+  virtualSizeBytes: number
+  disk?: string
+}
+
+/** Puts a checked disk into the folder that becomes the image. @throws ImageError */
+async function settleDisk(
+  disk: string,
+  out: string,
+  sha256: string | null,
+  signal: AbortSignal,
+): Promise<Settled> {
+  const { format, virtualSizeBytes } = await inspectImage(disk, signal)
+  const final = path.join(out, 'disk.qcow2')
+  if (format === 'raw') await convertRaw(disk, final, signal)
+  // A second name is safer than a move: after a crash the download is still there.
+  else if (disk !== final) await link(disk, final)
+  const id = format === 'qcow2' && sha256 ? sha256 : await sha256Of(final, signal)
+  return { id, virtualSizeBytes }
+}
+
+/** Puts an ISO as it came into the folder that becomes the image. @throws ImageError */
+async function settleIso(
+  file: string,
+  out: string,
+  sha256: string | null,
+  signal: AbortSignal,
+): Promise<Settled> {
+  const virtualSizeBytes = await inspectIso(file)
+  await link(file, path.join(out, ISO))
+  return { id: sha256 ?? (await sha256Of(file, signal)), virtualSizeBytes, disk: ISO }
+}
+
 /** The same sources give the same image: the slug is only a name. */
-function specKey(spec: ImageSpec): string {
-  return JSON.stringify(spec.sources)
+function specKey({ sources, isIso }: ImageSpec): string {
+  return JSON.stringify(isIso ? { isIso, sources } : sources)
 }
 
 function rejectOn(signal: AbortSignal): Promise<never> {

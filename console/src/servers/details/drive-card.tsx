@@ -15,7 +15,10 @@ export function DriveCard({ server }: { server: ServerDetails }) {
   const { server_id, iso_id, zone, zone_slug, allowed_actions } = server
   const [chosen, setChosen] = useState(iso_id ?? '')
   const isos = useQuery(isosQuery).data?.items ?? []
-  const offered = isos.filter((iso) => iso.zone_slug === zone_slug && iso.status === 'available')
+  const offered = isos.filter(
+    (iso) => (iso.zone_slug === null || iso.zone_slug === zone_slug) && iso.status === 'available',
+  )
+  const isOffered = iso_id === null || offered.some((iso) => iso.iso_id === iso_id)
   const change = useMutation({
     mutationFn: () => berth.servers.update(server_id, { iso_id: chosen || null }),
     onSettled: refreshServers,
@@ -36,7 +39,11 @@ export function DriveCard({ server }: { server: ServerDetails }) {
             value={chosen}
             options={[
               { value: '', title: t.driveEmpty },
-              ...offered.map((iso) => ({ value: iso.iso_id, title: iso.name })),
+              ...(isOffered ? [] : [{ value: iso_id, title: t.driveRetired }]),
+              ...offered.map((iso) => ({
+                value: iso.iso_id,
+                title: iso.type === 'public' ? t.drivePublic(iso.name) : iso.name,
+              })),
             ]}
             onChange={setChosen}
           />
