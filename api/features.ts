@@ -1,3 +1,4 @@
+import { abuse } from './abuse/feature.ts'
 import { accounts } from './accounts/feature.ts'
 import { addresses } from './addresses/feature.ts'
 import { announcements } from './announcements/feature.ts'
@@ -53,6 +54,7 @@ export const features = [
   snapshots,
   operations,
   operator,
+  abuse,
   announcements,
   hcloud,
   idempotency,

@@ -85,6 +85,7 @@ const commands: Record<string, () => Promise<Command>> = {
   import: async () => (await import('./commands/move.ts')).importCommand(config),
   account: async () => (await import('./commands/account.ts')).accountCommands(config),
   person: async () => (await import('./commands/person.ts')).personCommands(config),
+  abuse: async () => (await import('./commands/abuse.ts')).abuseCommands(config),
   server: async () => (await import('./commands/server.ts')).serverCommands(config),
   address: async () => (await import('./commands/address.ts')).addressCommands(config),
   announcement: async () => (await import('./commands/announcement.ts')).announcementCommands(config),

@@ -57,6 +57,7 @@ export interface OpenApi {
 /** The values of a field that clients list: the name of the list, and schema and field. */
 const lists = {
   serverStatuses: ['Server', 'status'],
+  abuseKinds: ['AbuseSign', 'kind'],
   accountStatuses: ['Account', 'status'],
   roles: ['Member', 'role'],
   cpuTypes: ['Server', 'cpu_type'],

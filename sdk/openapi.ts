@@ -1,5 +1,48 @@
 // Written by npm run generate from openapi.json: change the schemas of api/, not this file.
 
+export interface AbuseSign {
+  /** Id of the sign */
+  sign_id: string
+  /** `outgoing_flood`: packets that are hardly answered. `many_connections`: connections that it tried to open, as in scans. `mail_tries`: refused tries to reach port 25. `cpu_at_limit`: CPU at 90 % or more for 3 days. `accounts_of_network`: 5 or more accounts created within 7 days from one address, or one /64 of IPv6. `accounts_of_card`: 3 or more accounts paid by one card within 90 days. More may be added */
+  kind: 'outgoing_flood' | 'many_connections' | 'mail_tries' | 'cpu_at_limit' | 'accounts_of_network' | 'accounts_of_card'
+  /** The accounts that it is about: at most the newest 20 */
+  accounts: Array<{
+    /** Id of the account */
+    account_id: string
+    /** Contact address of the account */
+    email: string
+    /** Status of the account */
+    status: 'active' | 'suspended' | 'closed'
+    /** Whether it is frozen already */
+    is_frozen: boolean
+  }>
+  /** The server that it is about; null if it is about accounts */
+  server_id: string | null
+  /** Name of that server; null if there is none, or it was deleted long ago */
+  server_name: string | null
+  /** The IPv4 address or IPv6 /64 that it is about; null if it is about none */
+  network: string | null
+  /** When it began */
+  since: string
+  /** When it was last seen; it is kept for 30 days after that */
+  last_seen_at: string
+  /** The last figure, as a mean of ten minutes */
+  figure: number
+  /** The highest figure since it began */
+  peak: number
+  /** The unit of both figures */
+  unit: 'packets_per_second' | 'connections_per_second' | 'tries_per_hour' | 'percent' | 'accounts'
+  /** The action to take, with the exact command */
+  remedy: string
+}
+
+export interface AbuseSignList {
+  /** The items of this page */
+  items: Array<AbuseSign>
+  /** Number of all matching items, not only those on this page */
+  total: number
+}
+
 export interface Account {
   /** Id of the account */
   account_id: string
@@ -4100,6 +4143,9 @@ export interface ZoneRoom {
 /** Every Server.status. */
 export const serverStatuses = ['creating', 'running', 'stopped', 'starting', 'stopping', 'rebooting', 'resizing', 'rebuilding', 'resetting_password', 'restoring', 'rescuing', 'unrescuing', 'suspended', 'error', 'deleting'] as const
 
+/** Every AbuseSign.kind. */
+export const abuseKinds = ['outgoing_flood', 'many_connections', 'mail_tries', 'cpu_at_limit', 'accounts_of_network', 'accounts_of_card'] as const
+
 /** Every Account.status. */
 export const accountStatuses = ['active', 'suspended', 'closed'] as const
 
@@ -5901,6 +5947,20 @@ export interface Routes {
       state?: 'active' | 'failed' | undefined
     } | undefined
     reply: OperatedOperationList
+  }
+  /** List signs of abuse, each with what to do */
+  'GET /operator/abuse': {
+    query?: {
+      /** Number of items per page; a number above the maximum is refused with 422 */
+      limit?: number | undefined
+      /** Number of items to skip, for pages other than the first; the `Link` header has the address of each page */
+      offset?: number | undefined
+      /** Only signs of this kind */
+      kind?: 'outgoing_flood' | 'many_connections' | 'mail_tries' | 'cpu_at_limit' | 'accounts_of_network' | 'accounts_of_card' | undefined
+      /** Only signs about this account */
+      account_id?: string | undefined
+    } | undefined
+    reply: AbuseSignList
   }
   /** List announcements of the operator */
   'GET /announcements': {

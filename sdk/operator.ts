@@ -105,6 +105,21 @@ const money = (call: Call) => ({
     call('POST /operator/promo_codes/{promo_code_id}/revoke', { path: { promo_code_id } }, options),
 })
 
+/** The installation as a whole. */
+const installation = (call: Call) => ({
+  /** Lists each zone's capacity, and how much of it is sold. */
+  capacity: (options?: CallOptions) => call('GET /operator/capacity', {}, options),
+  /** One page of the signs of abuse, each with what to do. */
+  abuse: (query: Query<'GET /operator/abuse'> = {}, options?: CallOptions) =>
+    call('GET /operator/abuse', { query }, options),
+  images: (options?: CallOptions) => call('GET /operator/images', {}, options),
+  /** Counts the copies off site of snapshots, images and backups. */
+  offsite: (options?: CallOptions) => call('GET /operator/offsite', {}, options),
+  /** One page of the operations of all accounts that are in progress, or have failed. */
+  operations: (query: Query<'GET /operator/operations'> = {}, options?: CallOptions) =>
+    call('GET /operator/operations', { query }, options),
+})
+
 /** Operators' views and actions. They need an operator signed in on a page of the service, or an operator's token. */
 export const operator = (call: Call) => ({
   /** One page of all accounts. */
@@ -156,12 +171,5 @@ export const operator = (call: Call) => ({
   ...servers(call),
   ...announcements(call),
   ...money(call),
-  /** Lists each zone's capacity, and how much of it is sold. */
-  capacity: (options?: CallOptions) => call('GET /operator/capacity', {}, options),
-  images: (options?: CallOptions) => call('GET /operator/images', {}, options),
-  /** Counts the copies off site of snapshots, images and backups. */
-  offsite: (options?: CallOptions) => call('GET /operator/offsite', {}, options),
-  /** One page of the operations of all accounts that are in progress, or have failed. */
-  operations: (query: Query<'GET /operator/operations'> = {}, options?: CallOptions) =>
-    call('GET /operator/operations', { query }, options),
+  ...installation(call),
 })

@@ -194,6 +194,7 @@ async function startWorkers(
   app.backups.start()
   app.offsite.start()
   app.sampler.start()
+  app.abuse.start()
   app.billing.start()
   app.payments.start()
   app.reverseDns.start()

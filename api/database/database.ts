@@ -101,6 +101,7 @@ export const migrations: Record<string, () => Promise<Migration>> = {
   '0074-rolled-up-charges': () => import('./migrations/0074-rolled-up-charges.ts'),
   '0075-sources': () => import('./migrations/0075-sources.ts'),
   '0076-bank-transfers': () => import('./migrations/0076-bank-transfers.ts'),
+  '0077-signs': () => import('./migrations/0077-signs.ts'),
 }
 
 /**

@@ -5,12 +5,12 @@ import {
   type DriverErrorCode,
   type GuestLogin,
   type MachineSpec,
-  type Measurement,
   type ServerNetwork,
 } from './driver.ts'
 import { isHashOf } from './guest/crypt.ts'
 import { imageTests } from './image-suite.ts'
 import type { ImageSpec } from './images.ts'
+import type { Measurement } from './measurement.ts'
 import { isSnapshot } from './snapshots.ts'
 import { volumeTests } from './volume-suite.ts'
 

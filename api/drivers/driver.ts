@@ -6,6 +6,7 @@
 
 import type { Console } from './console.ts'
 import type { ImageSpec, ImageState } from './images.ts'
+import type { Measurement } from './measurement.ts'
 import type { SnapshotDriver, SnapshotFiles, SnapshotSpec } from './snapshots.ts'
 import type { VolumeDriver } from './volumes.ts'
 
@@ -163,28 +164,6 @@ export type MachineState =
   | { power: 'hung' }
   /** Its host does not answer, or is moving it to another one, so it may or may not be running. */
   | { power: 'away'; isMoving: boolean }
-
-/**
- * A machine's usage, in raw figures. An unknown value is null, never 0. Counters count from the start of the
- * machine's process and begin anew with the next one; a reset of the guest need not change them.
- */
-export interface Measurement {
-  measuredAt: number
-  /** The start of the process that counts; null: the machine is off or silent, and only its disk is known. */
-  startedAt: number | null
-  cores: number
-  /** Counter: the running time of all virtual CPUs together. */
-  cpuMs: number | null
-  /** Reported by the guest: from outside, caches look like any other memory. */
-  memoryUsedBytes: number | null
-  /** Bytes that the disk takes on the host, without its image. */
-  diskUsedBytes: number | null
-  /** Counters, of the disk and of the network as the guest sees it. */
-  diskReadBytes: number | null
-  diskWriteBytes: number | null
-  networkRxBytes: number | null
-  networkTxBytes: number | null
-}
 
 export interface GuestAddress {
   address: string

@@ -1,4 +1,4 @@
-import type { Database, Queries } from '../database/database.ts'
+import type { Database, Lent, Queries } from '../database/database.ts'
 import { deleteFound } from '../database/deletion.ts'
 import { type Page, pageOf } from '../database/page.ts'
 
@@ -6,6 +6,36 @@ import { type Page, pageOf } from '../database/page.ts'
 export function listAudit(db: Queries, accountId: string, page: Page) {
   const ofAccount = db.selectFrom('audit').selectAll().where('account_id', '=', accountId)
   return pageOf(ofAccount.orderBy('audit_id', 'desc'), page)
+}
+
+/**
+ * The address at which each of these accounts was created, as its first entry says; null if an operator created it, or
+ * the entry is gone.
+ */
+export function firstAddresses(
+  db: Queries,
+  accounts: Lent<{ account_id: string; created_at: number }>,
+): Promise<{ account_id: string; created_at: number; address: string | null }[]> {
+  return db
+    .selectFrom(accounts(db).as('accounts'))
+    .select((eb) => [
+      'accounts.account_id',
+      'accounts.created_at',
+      eb
+        .selectFrom((within) =>
+          within
+            .selectFrom('audit')
+            .select(['address', 'audit.created_at as written_at'])
+            .whereRef('audit.account_id', '=', 'accounts.account_id')
+            .orderBy('audit_id')
+            .limit(1)
+            .as('first'),
+        )
+        .select('first.address')
+        .whereRef('first.written_at', '=', 'accounts.created_at')
+        .as('address'),
+    ])
+    .execute()
 }
 
 /** Deletes some of the entries from before a moment. @returns the number deleted */

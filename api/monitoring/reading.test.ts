@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Measurement } from '../drivers/driver.ts'
+import type { Measurement } from '../drivers/measurement.ts'
 import { nextReading, type Reading, usageSince } from './reading.ts'
 
 const unknown = {

@@ -1,4 +1,4 @@
-import type { Measurement } from '../drivers/driver.ts'
+import type { Measurement, NetworkCounts } from '../drivers/measurement.ts'
 
 type CounterName = 'cpuMs' | 'diskReadBytes' | 'diskWriteBytes' | 'networkRxBytes' | 'networkTxBytes'
 type Counters = Record<CounterName, number | null>
@@ -16,6 +16,8 @@ export interface Reading {
   totals: Counters
   /** The totals up to which traffic is recorded by month; missing: none is recorded. */
   written?: Pick<Counters, 'networkRxBytes' | 'networkTxBytes'>
+  /** The process's counters of its network card; missing: none are known. */
+  counts?: NetworkCounts
 }
 
 /** Usage between two measurements: percent of all cores, and bytes a second. */
@@ -47,7 +49,9 @@ export function nextReading(previous: Reading | null, measured: Measurement): Re
     if (counted === null) return previous?.totals[name] ?? null
     return (before[name] ?? 0) + counted
   })
-  return { at: measuredAt, startedAt, counters: each((name) => measured[name]), before, totals }
+  const { counts } = measured
+  const counters = each((name) => measured[name])
+  return { at: measuredAt, startedAt, counters, before, totals, ...(counts ? { counts } : {}) }
 }
 
 /**

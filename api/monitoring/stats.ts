@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
-import type { Measurement } from '../drivers/driver.ts'
 import type { Drivers } from '../drivers/drivers.ts'
+import type { Measurement } from '../drivers/measurement.ts'
 import { soon } from '../drivers/soon.ts'
 import { isoTime } from '../http/contract/fields.ts'
 import { nextReading, type Reading, SHORTEST_MS, type Usage, usageSince } from './reading.ts'

@@ -97,7 +97,7 @@ export async function startPayment(
     ...{ amount, refunded: 0, disputed: 0, url: null, problem: null },
     return_url: return_url ?? `${siteUrl()}/billing/payments/${paymentId}`,
     ...{ created_at: now, booked_at: null, looked_at: null, look_at: now + OPENING_MS },
-    ...{ method_id: method_id ?? null, saves_method: save_method ? 1 : 0, is_automatic: 0 },
+    ...{ method_id: method_id ?? null, saves_method: save_method ? 1 : 0, is_automatic: 0, card: null },
   }
   await db.transaction().execute(async (tx) => {
     await lockAccount(tx, accountId)

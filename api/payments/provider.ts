@@ -55,6 +55,8 @@ export interface Found {
   returns: readonly Return[]
   /** The method that it has saved, if it was to. */
   method: FoundMethod | null
+  /** Stands for the card that paid, whichever customer it is of; missing or null: it is not known. */
+  card?: string | null
 }
 
 /**

@@ -4,6 +4,7 @@ import { post, ReferenceTaken } from '../billing/ledger.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
 import { formatMoney } from '../money.ts'
+import type { Secrets } from '../secrets.ts'
 import { saveMethod } from './methods.ts'
 import { lockPayment, returnsOf } from './payments.ts'
 import type { Found, Return } from './provider.ts'
@@ -22,6 +23,7 @@ const LAST_LOOK_MS = 256 * DAY
 interface Place {
   db: Database
   clock: Clock
+  secrets: Secrets
 }
 
 /** The result of a look: the payment, and what was found wrong with it for the first time. */
@@ -34,7 +36,13 @@ export interface Settled {
  * Books what the provider has reported, each thing once, whatever comes twice, late or out of order. What does not
  * match is not booked; the payment says why.
  */
-export async function settle({ db, clock }: Place, paymentId: string, found: Found): Promise<Settled> {
+export async function settle(
+  { db, clock, secrets }: Place,
+  paymentId: string,
+  { card = null, ...reported }: Found,
+): Promise<Settled> {
+  // Nobody learns a card from the database alone.
+  const found = { ...reported, card: card === null ? null : secrets.for('cards').digest(card) }
   return db
     .transaction()
     .execute((tx) => settleIn(tx, clock, paymentId, found))
@@ -84,7 +92,8 @@ async function settlePayment(
     reference: referenceOf(payment, provider_id),
   })
   if (payment.saves_method === 1 && found.method) await saveMethod(tx, clock, payment, found.method)
-  return { status: 'succeeded', booked_at: clock.now(), problem: null, url: null }
+  const card = found.card ?? null
+  return { status: 'succeeded', booked_at: clock.now(), card, problem: null, url: null }
 }
 
 /** The reason why money that has arrived is not booked. */

@@ -93,7 +93,9 @@ export class Stripe implements PaymentProvider {
 
   async find(providerId: string): Promise<Found> {
     if (providerId.startsWith(INTENT)) {
-      const intent = await this.#ask(`payment_intents/${encodeURIComponent(providerId)}`)
+      const intent = await this.#ask(
+        `payment_intents/${encodeURIComponent(providerId)}?expand[]=payment_method`,
+      )
       return this.#found(intentStatus(intent), intent, null)
     }
     const session = await this.#ask(
@@ -116,7 +118,8 @@ export class Stripe implements PaymentProvider {
     ])
     const amount = intent.at(status === 'succeeded' ? 'amount_received' : 'amount').minor
     const returns = [...refunds, ...disputes]
-    return { status, amount, currency: currencyOf(intent), chargeId, returns, method }
+    const card = intent.at('payment_method', 'card', 'fingerprint').textOrNull
+    return { status, amount, currency: currencyOf(intent), chargeId, returns, method, card }
   }
 
   async refund({ refundId, payment, amount }: Parameters<PaymentProvider['refund']>[0]) {

@@ -40,6 +40,8 @@ export interface PaymentTable {
   saves_method: 0 | 1
   /** 1 if the balance fell below the line of an automatic top-up. */
   is_automatic: 0 | 1
+  /** A keyed hash of the card that paid, which is the same for all accounts; null if the provider names none. */
+  card: string | null
 }
 
 /** An account's settings for automatic top-ups. The line is in its ledger too, unless they are off. */

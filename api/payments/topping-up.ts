@@ -151,6 +151,6 @@ function automatic(
     ...{ amount, refunded: 0, disputed: 0, url: null, problem: null },
     return_url: `${siteUrl()}/billing/payments/${payment_id}`,
     ...{ created_at: now, booked_at: null, looked_at: null, look_at: now + OPENING_MS },
-    ...{ method_id, saves_method: 0, is_automatic: 1 },
+    ...{ method_id, saves_method: 0, is_automatic: 1, card: null },
   }
 }

@@ -4,6 +4,7 @@ import { Loop } from '../loop.ts'
 import { messageOf } from '../message-of.ts'
 import { NoAnswer } from '../outgoing.ts'
 import type { Peers } from '../processes/peers.ts'
+import type { Secrets } from '../secrets.ts'
 import { deleteOfClosed, forgetMethods } from './methods.ts'
 import { KEY_LIVES_MS, openPayment, providerOf, returnsOf } from './payments.ts'
 import { type PaymentProvider, Refused } from './provider.ts'
@@ -28,6 +29,7 @@ const LONGEST_FORGET_MS = 3600_000
 interface PaymentWorkerOptions extends ToppingUp {
   log: Logger
   peers: Peers
+  secrets: Secrets
 }
 
 /**
@@ -154,14 +156,14 @@ export class PaymentWorker {
 
   /** @returns a problem that was not known before */
   async #ask(payment: PaymentTable): Promise<string | null> {
-    const { db, clock, providers } = this.#options
+    const { db, clock, secrets, providers } = this.#options
     const { payment_id, provider_id } = payment
     if (provider_id === null) return this.#open(payment)
     const provider = providerOf(providers, payment)
     for (const refund of await returnsOf(db, [payment_id]))
       if (refund.status === 'requested' && refund.provider_id === null)
         await this.#send(provider, { ...payment, provider_id }, refund)
-    const { news } = await settle({ db, clock }, payment_id, await provider.find(provider_id))
+    const { news } = await settle({ db, clock, secrets }, payment_id, await provider.find(provider_id))
     return news
   }
 

@@ -55,7 +55,8 @@ export class YooKassa implements PaymentProvider {
     const payment = await this.#ask(`payments/${encodeURIComponent(providerId)}`)
     const status = ENDS[payment.at('status').text] ?? 'pending'
     const returns = status === 'succeeded' ? await this.#refundsOf(providerId) : []
-    return { status, ...amountOf(payment), chargeId: null, returns, method: methodOf(payment) }
+    const [method, card] = [methodOf(payment), cardOf(payment)]
+    return { status, ...amountOf(payment), chargeId: null, returns, method, card }
   }
 
   /** YooKassa has no call for it: a method that nobody charges has no effect. */
@@ -120,6 +121,13 @@ export class YooKassa implements PaymentProvider {
 
 function rubles(amount: number) {
   return { value: formatMoney(amount), currency: CURRENCY }
+}
+
+/** Stands for a card: YooKassa has no fingerprint, and few cards share all of these. */
+function cardOf(payment: Reply): string | null {
+  const card = payment.at('payment_method', 'card')
+  const parts = ['first6', 'last4', 'expiry_year', 'expiry_month'].map((name) => card.at(name).textOrNull)
+  return parts.includes(null) ? null : parts.join(' ')
 }
 
 /** The method that a payment has saved, which may be a wallet without a card. */

@@ -34,6 +34,16 @@ export async function serverNames(
   return new Map(rows.map(({ server_id, name }) => [server_id, name]))
 }
 
+/** The names of servers of any account, also of those that were deleted lately: for operators. */
+export async function namesOfServers(
+  db: Queries,
+  serverIds: readonly string[],
+): Promise<Map<string, string>> {
+  if (serverIds.length === 0) return new Map()
+  const rows = await allServers(db).where('server_id', 'in', serverIds).execute()
+  return new Map(rows.map(({ server_id, name }) => [server_id, name]))
+}
+
 /**
  * Items that may be billed, including deleted ones: servers and their backups, and public addresses, snapshots and
  * volumes in the project of their server.
@@ -159,6 +169,11 @@ export function pooledServers(db: Queries) {
 /** Servers whose machines may be on. */
 export function poweredServers(db: Queries) {
   return pooledServers(db).select('account_id').where('status', 'in', poweredStatuses)
+}
+
+/** Servers whose machines may be on, with what the figures of their meters are divided by. */
+export function meteredServers(db: Queries) {
+  return poweredServers(db).select('cpu')
 }
 
 /** The servers of a pool whose machines should be on. */

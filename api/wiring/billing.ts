@@ -1,3 +1,4 @@
+import { AbuseWatch } from '../abuse/watch.ts'
 import { findAccount } from '../accounts/accounts.ts'
 import { projectNames } from '../accounts/projects.ts'
 import { mailAnnouncements } from '../announcements/mailing.ts'
@@ -22,7 +23,7 @@ import type { Wired } from './options.ts'
 
 const DAY_MS = 24 * 3600_000
 
-/** Wires the parts that charge accounts and book payments. */
+/** Wires the parts that charge accounts, book payments, and compare accounts for signs of abuse. */
 export function charging(
   options: Wired,
   engine: Engine,
@@ -67,13 +68,14 @@ export function charging(
       }),
   })
   const payments = new PaymentWorker({
-    ...{ db, clock, catalog, log, peers, providers, ...mailing },
+    ...{ db, clock, catalog, secrets, log, peers, providers, ...mailing },
     tellDeclined: (tx, accountId, declined) =>
       tellDeclined(tx, { clock, secrets, siteUrl }, accountId, declined),
   })
+  const abuse = new AbuseWatch({ db, clock, log, peers })
   const missing = (accountId: string) => missingToResume(db, accountId)
   const parts = { billedItems, allServers, missingToResume: missing, providers, billingPage }
-  return { billing, payments, parts: { ...parts, wakePayments: () => payments.wake() } }
+  return { abuse, billing, payments, parts: { ...parts, wakePayments: () => payments.wake() } }
 }
 
 /** The account as its documents name it, in the language of its first owner. */

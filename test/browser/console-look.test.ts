@@ -74,7 +74,9 @@ async function furnish(t: Console): Promise<string[]> {
     '/account/activity',
     '/device',
     '/operator',
-    ...['payments', 'operations', 'announcements', 'capacity', 'images'].map((name) => `/operator/${name}`),
+    ...['abuse', 'payments', 'operations', 'announcements', 'capacity', 'images'].map(
+      (name) => `/operator/${name}`,
+    ),
   ]
 }
 

@@ -24,6 +24,8 @@ export interface PlayedPayment {
   status: 'pending' | 'succeeded' | 'canceled'
   returnUrl: string
   backs: Back[]
+  /** The provider's mark of the card; null: it names none. */
+  card: string | null
   /** The request that opened it. */
   sent: Record<string, unknown>
 }
@@ -172,7 +174,14 @@ export class PlayedProviders {
 
   #open(given: Pick<PlayedPayment, 'provider' | 'kopecks' | 'returnUrl' | 'sent'>): PlayedPayment {
     const ids = { id: `pay-${randomUUID()}`, intent: `pi_${randomUUID()}` }
-    const payment: PlayedPayment = { ...ids, ...given, currency: 'RUB', status: 'pending', backs: [] }
+    const payment: PlayedPayment = {
+      ...ids,
+      ...given,
+      currency: 'RUB',
+      status: 'pending',
+      backs: [],
+      card: null,
+    }
     this.payments.set(payment.id, payment)
     return payment
   }
@@ -220,21 +229,26 @@ export class PlayedProviders {
       status: payment.status,
       amount: rubles(payment),
       ...(payment.returnUrl ? { confirmation: { type: 'redirect', confirmation_url: url } } : {}),
-      ...(card ? { payment_method: { type: 'bank_card', id: card, saved: true, card: YOOKASSA_CARD } } : {}),
+      payment_method: {
+        ...{ type: 'bank_card', id: card ?? payment.id, saved: card !== null },
+        card: { ...YOOKASSA_CARD, ...(payment.card === null ? {} : { first6: payment.card }) },
+      },
     }
   }
 
-  #intent({ intent, kopecks, currency, status }: PlayedPayment): object {
+  #intent({ intent, kopecks, currency, status, card }: PlayedPayment): object {
+    const payment_method = { type: 'card', card: { ...STRIPE_CARD, fingerprint: card } }
     const sums = { amount: kopecks, amount_received: status === 'succeeded' ? kopecks : 0 }
-    return { id: intent, status, ...sums, currency: currency.toLowerCase() }
+    return { id: intent, status, ...sums, currency: currency.toLowerCase(), payment_method }
   }
 
   #stripe(payment: PlayedPayment): object {
     const { id, intent, kopecks, currency, status } = payment
     const card = this.#savedBy(payment)
-    const saved = card
-      ? { setup_future_usage: 'off_session', payment_method: { type: 'card', id: card, card: STRIPE_CARD } }
-      : {}
+    const saved = {
+      ...(card ? { setup_future_usage: 'off_session' } : {}),
+      payment_method: { type: 'card', id: card, card: { ...STRIPE_CARD, fingerprint: payment.card } },
+    }
     const money = { amount_total: kopecks, currency: currency.toLowerCase() }
     const paid = {
       id: intent,

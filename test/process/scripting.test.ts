@@ -20,6 +20,36 @@ test('the program, the API, the client, the command line and the console have on
   expect(JSON.parse(read('openapi.json')).info.version).toBe(stdout.trim())
 })
 
+test('signs of abuse are listed with the command to run, by kind and account', async () => {
+  const data = folder()
+  const env = { BERTH_DATA: data }
+  const ids = new Map<string, string>()
+  for (const name of ['ann', 'bob'])
+    ids.set(name, (await run(['account', 'create', `${name}@example.com`], env)).stdout.trim())
+  const account_id = ids.get('ann') ?? ''
+  const db = await openSqlite(path.join(data, 'berth.db'))
+  const seen = { since: 1_795_000_000_000, seen_at: 1_795_000_600_000, figure: 900, peak: 1_200 }
+  const about = { sign_id: 'sign', kind: 'mail_tries', subject: 'server-1', account_id } as const
+  await db
+    .insertInto('signs')
+    .values({ ...about, ...seen, accounts: JSON.stringify([account_id]) })
+    .execute()
+  await db.destroy()
+  const list = async (...words: string[]) => {
+    const { stdout } = await run(['abuse', 'list', ...words, '--json'], env)
+    return JSON.parse(stdout)
+  }
+  expect(await list('--account', 'ann@example.com', '--kind', 'mail_tries')).toEqual([
+    {
+      ...{ kind: 'mail_tries', about: 'server-1', accounts: 'ann@example.com', unit: 'tries_per_hour' },
+      ...{ since: '2026-11-18 11:06:40Z', seen: '2026-11-18 11:16:40Z', figure: '900', peak: '1200' },
+      remedy: expect.stringContaining('berthd server suspend server-1 --reason "tries to send mail"'),
+    },
+  ])
+  expect([await list('--account', 'bob@example.com'), await list('--kind', 'cpu_at_limit')]).toEqual([[], []])
+  expect((await run(['abuse', 'list', '--kind', 'whim'], env)).code).toBe(2)
+})
+
 test('a program reads lists and objects of berthd as JSON, and asks for parts of them', async () => {
   const env = { BERTH_DATA: folder() }
   for (const name of ['ann', 'bob', 'carol']) await run(['account', 'create', `${name}@example.com`], env)

@@ -8,7 +8,6 @@ import {
   hasDisk,
   type MachineSpec,
   type MachineState,
-  type Measurement,
   noSnapshotFiles,
   type PrivateCard,
   type RescueSpec,
@@ -20,6 +19,7 @@ import { hashPassword } from '../guest/crypt.ts'
 import { Readiness } from '../guest/readiness.ts'
 import type { ImageSpec, ImageState } from '../images.ts'
 import type { Log } from '../log.ts'
+import type { Measurement } from '../measurement.ts'
 import { isSnapshot } from '../snapshots.ts'
 import { prefixFor } from './cards.ts'
 import { at, type IncusClient } from './client.ts'

@@ -1,6 +1,6 @@
 import { buffer } from 'node:stream/consumers'
 import { inParallel } from '../../concurrency.ts'
-import type { Measurement } from '../driver.ts'
+import type { Measurement } from '../measurement.ts'
 import { privateNames } from './cards.ts'
 import { at, type Endpoint, type IncusClient } from './client.ts'
 import { coresOf, type Instance, nameOf, serverIdOf, stateOf } from './instance.ts'

@@ -11,12 +11,12 @@ import {
   hasDisk,
   type MachineSpec,
   type MachineState,
-  type Measurement,
   type PrivateCard,
   type RescueSpec,
   type ServerNetwork,
   SSH_PORT,
 } from '../driver.ts'
+import type { Measurement, Traffic } from '../measurement.ts'
 import { defineFiles, defineRescue } from './define.ts'
 import { diskFailure } from './disk.ts'
 import { type CopyOfDisk, type CopyStep, copyDisk, type OffDisk, offDisk } from './disk-copy.ts'
@@ -31,7 +31,7 @@ import { growDiskOf, openScreenOf, setAddressIn, setPasswordIn } from './machine
 import { insertIn } from './machine-iso.ts'
 import { MachineProcess } from './machine-process.ts'
 import { attachTo, detachFrom, growIn } from './machine-volumes.ts'
-import { isCardDriven, measureMachine } from './measure.ts'
+import { isCardDriven, measureMachine, withTraffic } from './measure.ts'
 import { refuseCards } from './plug.ts'
 import type { Qmp } from './qmp.ts'
 
@@ -360,12 +360,13 @@ export class Machine {
    * so that a power-off delays no measurement.
    * @returns null if the machine does not exist or its record is not read yet
    */
-  async measure(): Promise<Measurement | null> {
+  async measure(traffic?: Traffic): Promise<Measurement | null> {
     const { record, run, known: process, qmp } = this.#process
     if (!record) return null
     const isOn = run && process && qmp?.isOpen && isAlive(process, record.uuid)
     const running = isOn ? { pid: process.pid, qmp, startedAt: run.startedAt } : null
-    return measureMachine(record.spec, this.files.disk, running, this.#context.clock.now())
+    const measured = await measureMachine(record.spec, this.files.disk, running, this.#context.clock.now())
+    return running ? withTraffic(measured, traffic) : measured
   }
 
   /** True if the guest's kernel was seen running. */

@@ -1,5 +1,5 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
-import type { Measurement } from '../driver.ts'
+import type { Measurement, Traffic } from '../measurement.ts'
 import { statFields } from './host/proc.ts'
 import type { MachineRecord } from './layout.ts'
 import type { Qmp } from './qmp.ts'
@@ -47,6 +47,12 @@ export async function measureMachine(
     networkRxBytes: null,
     networkTxBytes: null,
   }
+}
+
+/** Adds the traffic of a machine, as far as the network of guests has counted it. */
+export function withTraffic(measured: Measurement, traffic: Traffic | undefined): Measurement {
+  const { rx = null, tx = null, counts = null } = traffic ?? {}
+  return { ...measured, networkRxBytes: rx, networkTxBytes: tx, counts }
 }
 
 /** A failed reading is unknown; its cause is reported when the machine is started or inspected. */

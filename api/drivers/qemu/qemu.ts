@@ -10,7 +10,6 @@ import {
   type HostFacts,
   type MachineSpec,
   type MachineState,
-  type Measurement,
   type PortRange,
   type PublicPools,
   type RescueSpec,
@@ -290,8 +289,8 @@ export class QemuDriver extends QemuGuests implements Driver {
     return states
   }
 
-  async measure(serverIds: readonly string[]): Promise<Map<string, Measurement>> {
-    const measurements = new Map<string, Measurement>()
+  async measure(serverIds: readonly string[]): ReturnType<Driver['measure']> {
+    const measurements: Awaited<ReturnType<Driver['measure']>> = new Map()
     const traffic = await this.#context.guests?.traffic().catch(() => null)
     await inParallel(serverIds, async (serverId) => {
       const machine = this.machine(serverId)
@@ -299,10 +298,8 @@ export class QemuDriver extends QemuGuests implements Driver {
         const look = this.inspect(serverId).catch(() => {})
         await Promise.race([look, sleep(LINK_MS, undefined, { ref: false })])
       }
-      const measurement = await machine.measure()
-      if (!measurement) return
-      const { rx, tx } = (measurement.startedAt !== null && traffic?.get(serverId)) || { rx: null, tx: null }
-      measurements.set(serverId, { ...measurement, networkRxBytes: rx, networkTxBytes: tx })
+      const measurement = await machine.measure(traffic?.get(serverId))
+      if (measurement) measurements.set(serverId, measurement)
     })
     return measurements
   }

@@ -10,13 +10,13 @@ import {
   hasDisk,
   type MachineSpec,
   type MachineState,
-  type Measurement,
   type PrivateCard,
   type RescueSpec,
   type ServerNetwork,
 } from '../driver.ts'
 import { type Connection, isLet } from '../firewall.ts'
 import type { ImageSpec, ImageState } from '../images.ts'
+import type { Measurement } from '../measurement.ts'
 import { isSnapshot } from '../snapshots.ts'
 import { HOST } from './host.ts'
 import {

@@ -1,4 +1,5 @@
-import type { MachineSpec, Measurement } from '../driver.ts'
+import type { MachineSpec } from '../driver.ts'
+import type { Measurement } from '../measurement.ts'
 
 const MIB = 2 ** 20
 const GIB = 2 ** 30
@@ -29,6 +30,12 @@ export function simulatedUse(
     diskWriteBytes: counted(10_000 + 100_000 * level),
     networkRxBytes: counted(5_000 + 50_000 * level),
     networkTxBytes: counted(15_000 + 150_000 * level),
+    counts: {
+      rxPackets: counted(20 + 100 * level),
+      txPackets: counted(20 + 200 * level),
+      opened: counted(0.1 + level),
+      mailsRefused: 0,
+    },
   }
 }
 

@@ -1,7 +1,7 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
 import type { Feature } from '../feature.ts'
 import { readOffset, shell } from '../routes.ts'
-import { readAccountsSearch } from './queries.ts'
+import { readAbuseSearch, readAccountsSearch } from './queries.ts'
 
 const accountsPage = createRoute({
   getParentRoute: () => shell,
@@ -49,10 +49,26 @@ const announcementsPage = createRoute({
   component: lazyRouteComponent(() => import('./announcements-page.tsx'), 'AnnouncementsPage'),
 })
 
+const abusePage = createRoute({
+  getParentRoute: () => shell,
+  path: '/operator/abuse',
+  validateSearch: readAbuseSearch,
+  component: lazyRouteComponent(() => import('./abuse-page.tsx'), 'AbusePage'),
+})
+
 export const operator = {
-  routes: [accountsPage, paymentsPage, operationsPage, announcementsPage, capacityPage, imagesPage],
+  routes: [
+    accountsPage,
+    abusePage,
+    paymentsPage,
+    operationsPage,
+    announcementsPage,
+    capacityPage,
+    imagesPage,
+  ],
   places: [
     { route: accountsPage, group: 'operator', title: { en: 'Accounts', ru: 'Аккаунты' }, icon: 'people' },
+    { route: abusePage, group: 'operator', title: { en: 'Abuse', ru: 'Злоупотребления' }, icon: 'shield' },
     { route: paymentsPage, group: 'operator', title: { en: 'Payments', ru: 'Платежи' }, icon: 'billing' },
     {
       route: operationsPage,

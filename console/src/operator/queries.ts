@@ -1,4 +1,4 @@
-import { accountStatuses } from '@berth/sdk'
+import { type AbuseSign, abuseKinds, accountStatuses } from '@berth/sdk'
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { berth } from '../client.ts'
 
@@ -54,6 +54,28 @@ export const operatedAnnouncementsQuery = (offset: number) =>
     queryFn: ({ signal }) => berth.operator.announcements({ limit: PAGE, offset }, { signal }),
     placeholderData: keepPreviousData,
     refetchInterval: 15_000,
+  })
+
+export interface AbuseSearch {
+  kind?: AbuseSign['kind']
+  offset?: number
+}
+
+export function readAbuseSearch({ kind, offset }: Record<string, unknown>): AbuseSearch {
+  const known = abuseKinds.find((one) => one === kind)
+  return {
+    ...(known ? { kind: known } : {}),
+    ...(typeof offset === 'number' && offset > 0 ? { offset } : {}),
+  }
+}
+
+export const abuseQuery = ({ kind, offset = 0 }: AbuseSearch) =>
+  queryOptions({
+    queryKey: ['operator', 'abuse', kind, offset],
+    queryFn: ({ signal }) =>
+      berth.operator.abuse({ limit: PAGE, offset, ...(kind ? { kind } : {}) }, { signal }),
+    placeholderData: keepPreviousData,
+    refetchInterval: 30_000,
   })
 
 export const roomQuery = queryOptions({

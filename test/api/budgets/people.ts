@@ -158,7 +158,7 @@ async function walkOperators(meter: Meter, t: TestApp): Promise<void> {
   await call('POST', `${account}/resume`, { reason: 'Mended' })
   const credit = { amount: '5.00', type: 'payment', reason: 'Transfer', reference: 'bank-1' }
   await call('POST', `${account}/credit`, credit)
-  for (const list of ['accounts', 'capacity', 'images', 'offsite', 'operations'])
+  for (const list of ['abuse', 'accounts', 'capacity', 'images', 'offsite', 'operations'])
     await call('GET', `/operator/${list}`)
   const text = { en: 'News.', ru: 'Новость.' }
   const { body } = await call('POST', '/operator/announcements', { kind: 'notice', text, zones: ['local-1'] })

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { type Measurement, PLAIN_NETWORK } from '../../../api/drivers/driver.ts'
+import { PLAIN_NETWORK } from '../../../api/drivers/driver.ts'
+import type { Measurement } from '../../../api/drivers/measurement.ts'
 import { Sampler } from '../../../api/monitoring/sampler.ts'
 import { noPeers } from '../../../api/processes/peers.ts'
 import { pooledServers, poweredServers } from '../../../api/servers/queries.ts'

@@ -62,7 +62,7 @@ async function routesOf(t: TestApp, accountId: string, serverId: string) {
 test('only a person with the operator’s role and two-factor authentication gets in, as long as they have both', async () => {
   const { t, olga } = await withOperator()
   const routes = await routesOf(t, t.accountId, NOBODY)
-  expect(routes.length).toBe(47)
+  expect(routes.length).toBe(48)
   const owner = await signUp(t, 'ann@example.com')
   await turnOnTwoFactor(t, owner.call)
   const refused = async (call: Call) =>

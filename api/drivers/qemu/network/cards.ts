@@ -55,18 +55,20 @@ export interface HostElements {
   isQueued: boolean
 }
 
+/** The maps from cards to counters: traffic, and what shows abuse. */
+const COUNTED = ['rx', 'tx', 'opened', 'mails']
+
 /** Returns the contents of the namespace's sets and maps for these cards. */
 export function elementsOf(cards: readonly Card[], resolverAddress: string, host: HostElements): Elements {
   const names = cards.map(({ network }) => cardOf(network.number))
   const set = (keys: readonly string[]) => new Map(keys.map((key) => [key, ''] as const))
-  const heard = (direction: string) => names.map((name) => [name, `${direction}_${name}`] as const)
+  const heard = (what: string) => names.map((name) => [name, `${what}_${name}`] as const)
   const networks = cards.map(({ network }) => network)
   const own = set(cards.map((card) => `${nameOf(card)} . ${addressOf(card)}`))
   return new Map([
     ...publicElements(networks, host.pools),
-    ['inet berth counter', set(names.flatMap((name) => [`rx_${name}`, `tx_${name}`]))],
-    ['inet berth rx', new Map(heard('rx'))],
-    ['inet berth tx', new Map(heard('tx'))],
+    ['inet berth counter', set(COUNTED.flatMap((what) => names.map((name) => `${what}_${name}`)))],
+    ...COUNTED.map((what) => [`inet berth ${what}`, new Map(heard(what))] as const),
     ...limitElements(networks, host.isQueued),
     ['inet berth classes', new Map(host.isQueued ? classNames(networks) : [])],
     ['inet berth ports', portsOf(cards)],

@@ -133,7 +133,7 @@ interface Listed {
     chain?: Named
     set?: ListedSet
     map?: ListedSet
-    counter?: ListedSet & { bytes: number }
+    counter?: ListedSet & Counted
     limit?: Named
   }[]
 }
@@ -190,9 +190,15 @@ function text(value: unknown): string {
   return concat ? concat.map(text).join(' . ') : text(elem?.val)
 }
 
-/** Returns the bytes that the counters of a table have counted, by name. */
-export async function countedBytes(nft: Nft, table: string): Promise<Map<string, number>> {
+/** The figures of a counter. */
+export interface Counted {
+  packets: number
+  bytes: number
+}
+
+/** Returns what the counters of a table have counted, by name. */
+export async function countedBy(nft: Nft, table: string): Promise<Map<string, Counted>> {
   const json = await nft(['-j', 'list', 'counters', 'table', ...table.split(' ')], '')
   const { nftables } = JSON.parse(json) as Listed // as nft documents it in libnftables-json(5)
-  return new Map(nftables.flatMap(({ counter }) => (counter ? [[counter.name, counter.bytes] as const] : [])))
+  return new Map(nftables.flatMap(({ counter }) => (counter ? [[counter.name, counter] as const] : [])))
 }

@@ -227,6 +227,20 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
       expect(grown('m2', 'tx')).toBeLessThan(2_000)
     })
 
+    test('connections that a guest opens and tries to send mail are counted, of each by itself', async () => {
+      type Counted = Record<string, { counts: Record<'opened' | 'mailsRefused' | 'txPackets', number> }>
+      const before = await world.service.tell<Counted>({ do: 'traffic' })
+      expect(await one.reach('tcp', FAR, 25)).toBe('ECONNREFUSED')
+      await one.tell({ do: 'flood', host: FAR, first: 600, last: 699 })
+      const after = await world.service.tell<Counted>({ do: 'traffic' })
+      const grown = (id: string, what: 'opened' | 'mailsRefused' | 'txPackets') =>
+        (after[id]?.counts[what] ?? 0) - (before[id]?.counts[what] ?? 0)
+      expect(grown('m1', 'opened')).toBeGreaterThanOrEqual(100)
+      expect(grown('m1', 'txPackets')).toBeGreaterThanOrEqual(100)
+      expect(grown('m1', 'mailsRefused')).toBeGreaterThan(0)
+      expect([grown('m2', 'mailsRefused'), grown('m2', 'opened') < 20]).toEqual([0, true])
+    })
+
     const A = { ipv4: '203.0.113.7', ipv6: '2001:db8:5:7::/64' }
     const B = { ipv4: '203.0.113.9', ipv6: '2001:db8:5:9::/64' }
     const NONE = { ipv4: null, ipv6: null }

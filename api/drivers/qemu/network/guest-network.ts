@@ -10,11 +10,12 @@ import { Semaphore } from '../../../concurrency.ts'
 import { RESOLVER } from '../../addresses.ts'
 import { DriverError, type PortRange, type PublicPools, type ServerNetwork } from '../../driver.ts'
 import type { Log } from '../../log.ts'
+import type { Traffic } from '../../measurement.ts'
 import { hostAddresses } from '../host/addresses.ts'
 import { hostResolver } from '../host/resolver.ts'
 import { run } from '../host/run.ts'
 import { type Card, cardLines, elementsOf, type HostElements, portsOf } from './cards.ts'
-import { countedBytes, ElementKeeper } from './elements.ts'
+import { countedBy, ElementKeeper } from './elements.ts'
 import { HostUplink, type Uplink } from './host-uplink.ts'
 import { type Namespace, openNamespace, UserSpace } from './namespace.ts'
 import { OUTGOING_RULES, Recorder } from './outgoing.ts'
@@ -184,13 +185,22 @@ export class GuestNetwork {
   }
 
   /**
-   * Returns the bytes that machines received and sent since their cards were created, counted outside of the guests.
+   * Returns the bytes that machines received and sent since their cards were created, and what else is counted of
+   * them, outside of the guests.
    */
-  async traffic(): Promise<Map<string, { rx: number; tx: number }>> {
-    const bytes = await countedBytes((args) => this.#inside(['nft', ...args]), 'inet berth')
+  async traffic(): Promise<Map<string, Traffic>> {
+    const counted = await countedBy((args) => this.#inside(['nft', ...args]), 'inet berth')
     const found = [...this.#cards].flatMap(([number, { serverId }]) => {
-      const [rx, tx] = [bytes.get(`rx_${cardOf(number)}`), bytes.get(`tx_${cardOf(number)}`)]
-      return rx === undefined || tx === undefined ? [] : [[serverId, { rx, tx }] as const]
+      const of = (what: string) => counted.get(`${what}_${cardOf(number)}`)
+      const [rx, tx] = [of('rx'), of('tx')]
+      if (!rx || !tx) return []
+      const counts = {
+        rxPackets: rx.packets,
+        txPackets: tx.packets,
+        opened: of('opened')?.packets ?? null,
+        mailsRefused: of('mails')?.packets ?? null,
+      }
+      return [[serverId, { rx: rx.bytes, tx: tx.bytes, counts }] as const]
     })
     return new Map(found)
   }

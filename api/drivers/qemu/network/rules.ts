@@ -56,6 +56,8 @@ table inet berth {
   map resolver { type ipv4_addr : ipv4_addr; }
   map rx       { type ifname : counter; }
   map tx       { type ifname : counter; }
+  map opened   { type ifname : counter; }
+  map mails    { type ifname : counter; }
   map slow_rx  { type ifname : limit; }
   map slow_tx  { type ifname : limit; }
   map classes  { type ifname : classid; }
@@ -183,6 +185,7 @@ const FILTERS = `
     ct direction reply accept
     ct status dnat goto bounded
     # Mail servers take connections at this port only, and so does spam.
+    tcp dport 25 iifname != @smtp counter name iifname map @mails
     tcp dport 25 iifname != @smtp reject with tcp reset
     ip daddr { ${CLOSED4.join(', ')} } reject with icmpx admin-prohibited
     ip daddr @host4 reject with icmpx admin-prohibited
@@ -191,6 +194,7 @@ const FILTERS = `
     goto bounded
   }
   chain bounded {
+    ct state new counter name iifname map @opened
     ct state new update @fresh { iifname limit ${NEW_CONNECTIONS} } drop
     ct state new add @conns { iifname ct count over ${MOST_CONNECTIONS} } drop
   }

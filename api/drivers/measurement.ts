@@ -1,0 +1,40 @@
+/**
+ * A machine's usage, in raw figures. An unknown value is null, never 0. Counters count from the start of the
+ * machine's process and begin anew with the next one; a reset of the guest need not change them.
+ */
+export interface Measurement {
+  measuredAt: number
+  /** The start of the process that counts; null: the machine is off or silent, and only its disk is known. */
+  startedAt: number | null
+  cores: number
+  /** Counter: the running time of all virtual CPUs together. */
+  cpuMs: number | null
+  /** Reported by the guest: from outside, caches look like any other memory. */
+  memoryUsedBytes: number | null
+  /** Bytes that the disk takes on the host, without its image. */
+  diskUsedBytes: number | null
+  /** Counters, of the disk and of the network as the guest sees it. */
+  diskReadBytes: number | null
+  diskWriteBytes: number | null
+  networkRxBytes: number | null
+  networkTxBytes: number | null
+  /** Missing or null: the driver does not count them. */
+  counts?: NetworkCounts | null
+}
+
+/** Counters of the network card since its machine was started. Null: the driver does not count it. */
+export interface NetworkCounts {
+  rxPackets: number | null
+  txPackets: number | null
+  /** Connections that the guest tried to open, beyond its limit too. */
+  opened: number | null
+  /** Tries of the guest to reach port 25 of others that were refused. */
+  mailsRefused: number | null
+}
+
+/** The traffic of a machine's card in bytes, as counted outside of the guest. */
+export interface Traffic {
+  rx: number
+  tx: number
+  counts: NetworkCounts
+}
