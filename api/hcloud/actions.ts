@@ -124,12 +124,14 @@ async function numberedAction(x: Exchange, number: string): Promise<Action> {
     if ((/ project:(\S+)/.exec(id)?.[1] ?? x.projectId) !== x.projectId) throw missing('action', number)
     return doneView(x, id, createdAt)
   }
-  const operation = await x.requireOwn(await x.operation(id), 'action', number)
+  const operation = await x.ownOperation(id, number)
   return kind === 'start' ? startView(x, operation) : actionView(x, operation)
 }
 
 /** The actions that a client waits for, by their numbers. */
-async function named(x: Exchange, numbers: readonly string[]): Promise<object> {
+async function listNamed(x: Exchange): Promise<object> {
+  const numbers = [...new Set(x.query.getAll('id'))]
+  if (numbers.length === 0) throw gone('Actions are listed by their ids: /actions?id=1&id=2.')
   const page = pageOf(x)
   const from = (page.page - 1) * page.perPage
   const actions = await Promise.all(
@@ -138,15 +140,15 @@ async function named(x: Exchange, numbers: readonly string[]): Promise<object> {
   return { actions, meta: metaOf(page, numbers.length) }
 }
 
-/** The operations on one object, newest first. */
+/** The operations that the token may see, newest first. */
 async function operationsOf(x: Exchange, filter: Record<string, string>): Promise<object> {
   const page = pageOf(x)
-  const query = { ...filter, limit: page.perPage, offset: (page.page - 1) * page.perPage }
+  const { projectId: project_id } = x
+  const query = { ...filter, project_id, limit: page.perPage, offset: (page.page - 1) * page.perPage }
   const { items, total } = await x.v1<{ items: Operation[]; total: number }>('listAccountOperations', {
     query,
   })
-  const own = await x.own(items)
-  return { actions: own.map((operation) => actionView(x, operation)), meta: metaOf(page, total) }
+  return { actions: items.map((operation) => actionView(x, operation)), meta: metaOf(page, total) }
 }
 
 export const actionRoutes: HcloudRoute[] = [
@@ -154,11 +156,7 @@ export const actionRoutes: HcloudRoute[] = [
     method: 'GET',
     path: '/actions',
     isPoll: true,
-    run: async (x) => {
-      const numbers = [...new Set(x.query.getAll('id'))]
-      if (numbers.length === 0) throw gone('Actions are listed by their ids: /actions?id=1&id=2.')
-      return named(x, numbers)
-    },
+    run: listNamed,
   }),
   answer({
     method: 'GET',
@@ -168,27 +166,39 @@ export const actionRoutes: HcloudRoute[] = [
   }),
 ]
 
-/** A kind of object that actions are on. */
+/** The kinds of objects that actions are on. */
 interface Acted {
-  kind: Kind
-  /** The path of the kind. */
+  kind: Kind | readonly Kind[]
+  one: string
   many: string
   /** @throws ApiError not_found if the token may not see the object */
   find(x: Exchange, id: string): Promise<unknown>
 }
 
-/** The actions on one kind of objects. */
-export function actionsOn({ kind, many, find }: Acted): HcloudRoute[] {
-  const subject = Object.keys(subjects).find((name) => subjects[name] === kind)
+/** The actions on all objects of some kinds, or on one. */
+function all(x: Exchange, kinds: readonly Kind[], one: { subject_id?: string } = {}): Promise<object> {
+  const [subject_type] = Object.keys(subjects).filter((name) => kinds.some((kind) => subjects[name] === kind))
+  if (subject_type) return operationsOf(x, { subject_type, ...one })
+  return Promise.resolve({ actions: [], meta: metaOf(pageOf(x), 0) })
+}
+
+/** The actions on objects. */
+export function actionsOn({ kind, one, many, find }: Acted): HcloudRoute[] {
+  const kinds = [kind].flat()
   return [
+    answer({
+      method: 'GET',
+      path: `/${many}/actions`,
+      isPoll: true,
+      run: (x) => (x.query.has('id') ? listNamed(x) : all(x, kinds)),
+    }),
     answer({
       method: 'GET',
       path: `/${many}/:id/actions`,
       run: async (x) => {
-        const id = await x.idOf(kind, x.param('id'))
-        await find(x, id)
-        if (subject) return operationsOf(x, { subject_type: subject, subject_id: id })
-        return { actions: [], meta: metaOf(pageOf(x), 0) }
+        const numbered = await x.numbered(kinds, one, x.param('id'))
+        await find(x, numbered.id)
+        return all(x, [numbered.kind], { subject_id: numbered.id })
       },
     }),
     answer({
@@ -196,7 +206,7 @@ export function actionsOn({ kind, many, find }: Acted): HcloudRoute[] {
       path: `/${many}/:id/actions/:action_id`,
       isPoll: true,
       run: async (x) => {
-        await x.idOf(kind, x.param('id'))
+        await x.numbered(kinds, one, x.param('id'))
         return { action: await numberedAction(x, x.param('action_id')) }
       },
     }),

@@ -8,13 +8,12 @@ import { MAX_LIMIT } from '../http/contract/paging.ts'
 import type { Recent } from '../http/limits/recent.ts'
 import { actorOf, knownOf } from '../http/server/call.ts'
 import type { Operation } from '../operations/schema.ts'
-import { serverNames } from '../servers/queries.ts'
+import { projectsOf, serverNames } from '../servers/queries.ts'
 import type { Server } from '../servers/schema.ts'
 import { missing } from './errors.ts'
 import type { Inquiry, Interior } from './interior.ts'
 import { type Links, readLinks } from './links.ts'
 import { type Kind, type Numbered, type Numbers, Ref, type Shown } from './numbers.ts'
-import type { Projects } from './projects.ts'
 
 /** A number in a path or a query; others name nothing. */
 const NUMBER = /^[1-9]\d{0,14}$/
@@ -37,8 +36,8 @@ export interface HcloudParts {
   /** Operations that have ended, which never change again, so that polls of them read nothing. */
   ended: Recent<Operation>
   db: Database
-  /** The projects of servers, which are never moved. */
-  projects: Projects
+  /** Operations by the projects whose tokens have seen them, so that polls do not ask again whose they are. */
+  seen: Recent<true>
   /** Held by account while a request gives a name. */
   naming: KeyedMutex
   clock: Clock
@@ -56,7 +55,7 @@ export class Exchange {
   readonly #numbers: Numbers
   readonly #shared: HcloudParts['shared']
   readonly #ended: HcloudParts['ended']
-  readonly #projects: Projects
+  readonly #seen: HcloudParts['seen']
   readonly #db: Database
   readonly #clock: Clock
   readonly #refs: Ref[] = []
@@ -73,7 +72,7 @@ export class Exchange {
     this.#numbers = parts.numbers
     this.#shared = parts.shared
     this.#ended = parts.ended
-    this.#projects = parts.projects
+    this.#seen = parts.seen
     this.#db = parts.db
     this.#clock = parts.clock
   }
@@ -135,6 +134,19 @@ export class Exchange {
     return operation
   }
 
+  /**
+   * Reads an operation that the token may see. One that it has seen stays, wherever its server is moved.
+   * @param shown the number that the request has @throws ApiError not_found
+   */
+  async ownOperation(id: string, shown: string): Promise<Operation> {
+    const operation = await this.operation(id)
+    const key = `${this.projectId} ${id}`
+    if (this.#seen.get(key)) return operation
+    await this.requireOwn(operation, 'action', shown)
+    this.#seen.set(key, true)
+    return operation
+  }
+
   /** Reads the volumes and firewalls of servers. */
   links(): Promise<Links> {
     return readLinks(this.#db, this.accountId)
@@ -192,19 +204,17 @@ export class Exchange {
     return this.#ownServer(await this.idOf('server', given), given)
   }
 
-  /** Notes the project of a server that is about to be asked for. */
-  note(server: Server): void {
-    this.#projects.note(server)
-  }
-
   /** The names of the servers that have some objects; those that are gone for long have none. */
   names(held: readonly Held[]): Promise<ReadonlyMap<string, string>> {
     return serverNames(this.#db, this.accountId, [...new Set(held.flatMap((one) => holderOf(one) ?? []))])
   }
 
-  /** Those of some servers that are in other projects. */
-  strangers(serverIds: readonly (string | null)[]): Promise<ReadonlySet<string>> {
-    return this.#projects.others(this, serverIds)
+  /** Those of some servers that are in other projects. One that is gone for long is in none. */
+  async strangers(serverIds: readonly (string | null)[]): Promise<ReadonlySet<string>> {
+    const ids = [...new Set(serverIds.filter((id) => id !== null))]
+    if (ids.length === 0) return new Set()
+    const rows = await projectsOf(this.#db, this.accountId, ids)
+    return new Set(rows.flatMap((row) => (row.project_id === this.projectId ? [] : row.server_id)))
   }
 
   /** Leaves out the objects that servers of other projects have. */
@@ -222,7 +232,6 @@ export class Exchange {
   /** @param shown the number that the request has @throws ApiError not_found */
   async #ownServer(server_id: string, shown: string | number): Promise<Server> {
     const server = await this.v1<Server>('getServer', { params: { server_id } })
-    this.#projects.note(server)
     if (server.project_id !== this.projectId) throw missing('server', shown)
     return server
   }

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import type { Image } from '../snapshots/image-schema.ts'
 import type { Backup, Snapshot } from '../snapshots/schema.ts'
-import { done } from './actions.ts'
+import { actionsOn, done } from './actions.ts'
 import { missing, unsupported } from './errors.ts'
 import { answer, type Exchange, type HcloudRoute } from './exchange.ts'
 import { type Listed, listed } from './lists.ts'
@@ -174,4 +174,5 @@ export const imageRoutes: HcloudRoute[] = [
       return undefined
     },
   }),
+  ...actionsOn({ kind: imageKinds, one: 'image', many: 'images', find: (x) => numberedImage(x) }),
 ]

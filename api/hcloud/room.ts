@@ -21,7 +21,6 @@ import { isoRoutes } from './isos.ts'
 import { metricRoutes } from './metrics.ts'
 import { networkRoutes } from './networks.ts'
 import { Numbers } from './numbers.ts'
-import { Projects } from './projects.ts'
 import { serverActionRoutes } from './server-actions.ts'
 import { serverRoutes } from './servers.ts'
 import { sshKeyRoutes } from './ssh-keys.ts'
@@ -60,7 +59,7 @@ export function hcloudRoom({ db, clock }: { db: Database; clock: Clock }, own: r
     numbers: new Numbers(db, clock),
     shared: new Recent<{ at: number; value: unknown }>(MOST_SHARED),
     ended: new Recent<Operation>(MOST_ENDED),
-    projects: new Projects(db),
+    seen: new Recent<true>(MOST_ENDED),
     naming: new KeyedMutex(),
     clock,
   }

@@ -306,7 +306,6 @@ export const serverRoutes: HcloudRoute[] = [
       await requireFreeName(x, body.name)
       const order = await orderOf(x, body)
       const server = await x.v1<Server>('createServer', { body: order })
-      x.note(server)
       const operation = await x.operation(server.current_operation?.operation_id ?? '')
       return {
         ...(await showServer(x, server)),
@@ -337,5 +336,5 @@ export const serverRoutes: HcloudRoute[] = [
       return { action: await actionOf(x, operation) }
     },
   }),
-  ...actionsOn({ kind: 'server', many: 'servers', find: (x) => x.server() }),
+  ...actionsOn({ kind: 'server', one: 'server', many: 'servers', find: (x) => x.server() }),
 ]

@@ -79,6 +79,13 @@ export function operationSchemas(procedures: Procedures) {
     type: Type.Optional(OperationType),
     subject_type: Type.Optional(SubjectType),
     subject_id: Type.Optional(SubjectId),
+    project_id: Type.Optional(
+      uuid(
+        '01a1fb44-5997-73df-a23c-ea72e7720849',
+        'Leaves out operations on servers of other projects',
+        'GET /account/projects',
+      ),
+    ),
   })
   return { Operation, OperationQuery }
 }

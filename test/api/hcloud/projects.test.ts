@@ -138,6 +138,30 @@ test('a token changes nothing that servers of another project have or are guarde
   expect((await ask('POST', `${firewall}/actions/remove_from_resources`, leave)).status).toBe(201)
 })
 
+test('a server that is moved takes all that it has along, whoever has seen it before', async () => {
+  const { t, other, own } = await furnished()
+  const first = await hcloudToken(t)
+  const { network } = await t.act('POST', '/networks', { name: 'second', ip_range: '10.2.0.0/24' })
+  await t.act('POST', `/servers/${own.servers}/actions/attach_to_network`, { network: network.id })
+  const listed = async (token: string) => {
+    const kinds = ['servers', 'volumes', 'images?type=snapshot', 'primary_ips', 'floating_ips'] as const
+    const replies = await Promise.all(kinds.map((kind) => t.askAs(token)('GET', `/${kind}`)))
+    return replies.map(({ body }) => Object.values<{ id: number }[]>(body)[0]?.length)
+  }
+  const total = async (token: string) =>
+    (await t.askAs(token)('GET', `/networks/${network.id}/actions`)).body.meta.pagination.total_entries
+  // An address is in the lists of both kinds.
+  expect([await listed(first), await total(first)]).toEqual([[1, 1, 1, 1, 1], 1])
+  expect([await listed(other), await total(other)]).toEqual([[0, 0, 0, 0, 0], 0])
+  const { items } = (await t.call('GET', '/servers')).body
+  const { items: projects } = (await t.call('GET', '/account/projects')).body
+  const { project_id } = projects.find(({ name }: { name: string }) => name === 'other')
+  expect((await t.call('PATCH', `/servers/${items[0].server_id}`, { project_id })).status).toBe(200)
+  expect([await listed(other), await total(other)]).toEqual([[1, 1, 1, 1, 1], 1])
+  expect([await listed(first), await total(first)]).toEqual([[0, 0, 0, 0, 0], 0])
+  expect((await t.askAs(first)('GET', `/volumes/${own.volumes}`)).status).toBe(404)
+})
+
 test('a number that another project may not see is not forgotten by its asking', async () => {
   const { t, other, own } = await furnished()
   for (const path of [`/volumes/${own.volumes}`, `/images/${own.images}`])

@@ -76,3 +76,24 @@ test.each(Object.entries(fields))('%s takes the fields that clients send', (name
 test('every request of clients that changes something has a route, and every such route is one of theirs', () => {
   expect(changes.map(({ method, path }) => `${method} ${path}`).sort()).toEqual(known.sort())
 })
+
+/** The resources that clients list and read one of, and those that they delete. */
+const owned = ['servers', 'images', 'volumes', 'networks', 'firewalls', 'floating_ips', 'primary_ips']
+const offered = ['locations', 'datacenters', 'server_types', 'isos']
+const deleted = [...owned, 'ssh_keys'].map((many) => `DELETE /${many}/:id`)
+const read = [...owned, ...offered, 'ssh_keys', 'actions'].flatMap((many) => [
+  `GET /${many}`,
+  `GET /${many}/:id`,
+])
+/** A client reads actions through the resource that they are on. */
+const actions = owned.flatMap((many) =>
+  ['actions', ':id/actions', 'actions/:action_id', ':id/actions/:action_id'].map(
+    (path) => `GET /${many}/${path}`,
+  ),
+)
+
+test('every request of clients that reads or deletes has a route, and every such route is one of theirs', () => {
+  const others = routes.filter((route) => !changes.includes(route))
+  const all = [...deleted, ...read, ...actions, 'GET /servers/:id/metrics', 'GET /pricing']
+  expect(others.map(({ method, path }) => `${method} ${path}`).sort()).toEqual(all.sort())
+})
