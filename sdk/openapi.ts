@@ -1,5 +1,48 @@
 // Written by npm run generate from openapi.json: change the schemas of api/, not this file.
 
+export interface AbuseSign {
+  /** Id of the sign */
+  sign_id: string
+  /** `outgoing_flood`: packets that are hardly answered. `many_connections`: connections that it tried to open, as in scans. `mail_tries`: refused tries to reach port 25. `cpu_at_limit`: CPU at 90 % or more for 3 days. `accounts_of_network`: 5 or more accounts created within 7 days from one address, or one /64 of IPv6. `accounts_of_card`: 3 or more accounts paid by one card within 90 days. More may be added */
+  kind: 'outgoing_flood' | 'many_connections' | 'mail_tries' | 'cpu_at_limit' | 'accounts_of_network' | 'accounts_of_card'
+  /** The accounts that it is about: at most the newest 20 */
+  accounts: Array<{
+    /** Id of the account */
+    account_id: string
+    /** Contact address of the account */
+    email: string
+    /** Status of the account */
+    status: 'active' | 'suspended' | 'closed'
+    /** Whether it is frozen already */
+    is_frozen: boolean
+  }>
+  /** The server that it is about; null if it is about accounts */
+  server_id: string | null
+  /** Name of that server; null if there is none, or it was deleted long ago */
+  server_name: string | null
+  /** The IPv4 address or IPv6 /64 that it is about; null if it is about none */
+  network: string | null
+  /** When it began */
+  since: string
+  /** When it was last seen; it is kept for 30 days after that */
+  last_seen_at: string
+  /** The last figure, as a mean of ten minutes */
+  figure: number
+  /** The highest figure since it began */
+  peak: number
+  /** The unit of both figures */
+  unit: 'packets_per_second' | 'connections_per_second' | 'tries_per_hour' | 'percent' | 'accounts'
+  /** The action to take, with the exact command */
+  remedy: string
+}
+
+export interface AbuseSignList {
+  /** The items of this page */
+  items: Array<AbuseSign>
+  /** Number of all matching items, not only those on this page */
+  total: number
+}
+
 export interface Account {
   /** Id of the account */
   account_id: string
@@ -1161,6 +1204,10 @@ export interface InvitationList {
 export interface Iso {
   /** Id of the ISO */
   iso_id: string
+  /** `private`: your own; `public`: one that the operator offers to all customers, which is free, counts toward no quota, and can only be put into drives */
+  type: 'private' | 'public'
+  /** Short name of a `public` ISO, unique among them; null for your own */
+  slug: string | null
   /** A name of your choice, 1 to 100 characters, at least one of them visible and none of them a control, zero-width or direction character; need not be unique */
   name: string
   /** `uploading`: its content is expected; `importing`: it is fetched or checked; `available`: it can be put into drives; `error`: it can not be used, and costs nothing */
@@ -1169,20 +1216,20 @@ export interface Iso {
   status_reason: string | null
   /** The operation that fetches or checks it; null before and after that */
   operation_id: string | null
-  /** Size in GB, rounded up, which is billed; null until it is available */
+  /** Size in GB, rounded up, which is billed; null until it is available, and for a `public` one */
   size_gb: number | null
-  /** Size of the file in bytes; null until it is known */
+  /** Size of the file in bytes; null until it is known, and for a `public` one */
   content_bytes: number | null
   /** Bytes of an uploaded file that have arrived; an upload continues here */
   uploaded_bytes: number
-  /** Name of a zone, as `GET /zones` lists them */
-  zone_slug: string
+  /** Zone whose servers can have it; null for a `public` one: every zone with `isos` */
+  zone_slug: string | null
   /** Price per month of 730 hours, in rubles with two decimals */
   price_month_rub: string
-  /** When it was created (RFC 3339, UTC) */
-  created_at: string
-  /** When it was last changed, by a request or by the service */
-  updated_at: string
+  /** When it was created; null for a `public` one */
+  created_at: string | null
+  /** When it last changed; null for a `public` one */
+  updated_at: string | null
 }
 
 export interface IsoCreate {
@@ -1642,11 +1689,11 @@ export interface OperatedAnnouncementList {
 }
 
 export interface OperatedImage {
-  /** Short name of the template */
+  /** Short name of the template or ISO */
   template: string
   /** Pool of machines that the image is for */
   pool: string
-  /** Whether the template is no longer on offer */
+  /** Whether it is no longer on offer */
   is_retired: boolean
   /** Whether servers can start from it. `absent`: it is prepared for the first server that needs it; `unknown`: the host does not answer within 3 seconds */
   status: 'absent' | 'preparing' | 'ready' | 'failed' | 'unknown'
@@ -2193,7 +2240,7 @@ export interface PlainProblem {
   /** Id of the request; quote it when you report a problem to the operator */
   request_id: string
   /** Stable code for programs */
-  code: 'access_denied' | 'account_exists' | 'account_frozen' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'announcement_ended' | 'announcement_not_found' | 'authorization_pending' | 'backend_unavailable' | 'backup_not_found' | 'backup_not_ready' | 'bad_request' | 'bank_transaction_taken' | 'delete_protected' | 'document_not_found' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'image_in_use' | 'image_not_found' | 'image_not_uploading' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'iso_in_use' | 'iso_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'payment_method_not_found' | 'payment_not_found' | 'payment_refused' | 'payments_off' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'promo_code_exists' | 'promo_code_invalid' | 'promo_code_not_found' | 'promo_code_redeemed' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'refund_too_large' | 'rescue_conflict' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'snapshot_in_use' | 'snapshot_not_found' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'too_many_announcements' | 'too_many_credits' | 'too_many_open_payments' | 'too_many_payment_methods' | 'too_many_transfers' | 'transfer_not_found' | 'transfers_not_offered' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'volume_detached' | 'volume_in_use' | 'volume_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password'
+  code: 'access_denied' | 'account_exists' | 'account_frozen' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'announcement_ended' | 'announcement_not_found' | 'authorization_pending' | 'backend_unavailable' | 'backup_not_found' | 'backup_not_ready' | 'bad_request' | 'bank_transaction_taken' | 'delete_protected' | 'document_not_found' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'image_in_use' | 'image_not_found' | 'image_not_uploading' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'iso_in_use' | 'iso_is_public' | 'iso_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'payment_method_not_found' | 'payment_not_found' | 'payment_refused' | 'payments_off' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'promo_code_exists' | 'promo_code_invalid' | 'promo_code_not_found' | 'promo_code_redeemed' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'refund_too_large' | 'rescue_conflict' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'snapshot_in_use' | 'snapshot_not_found' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'too_many_announcements' | 'too_many_credits' | 'too_many_open_payments' | 'too_many_payment_methods' | 'too_many_transfers' | 'transfer_not_found' | 'transfers_not_offered' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'volume_detached' | 'volume_in_use' | 'volume_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password'
 }
 
 export interface PortPublish {
@@ -2253,7 +2300,7 @@ export interface Problem {
   /** Id of the request; quote it when you report a problem to the operator */
   request_id: string
   /** Stable code for programs */
-  code: 'access_denied' | 'account_exists' | 'account_frozen' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'announcement_ended' | 'announcement_not_found' | 'authorization_pending' | 'backend_unavailable' | 'backup_not_found' | 'backup_not_ready' | 'bad_request' | 'bank_transaction_taken' | 'delete_protected' | 'document_not_found' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'image_in_use' | 'image_not_found' | 'image_not_uploading' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'iso_in_use' | 'iso_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'payment_method_not_found' | 'payment_not_found' | 'payment_refused' | 'payments_off' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'promo_code_exists' | 'promo_code_invalid' | 'promo_code_not_found' | 'promo_code_redeemed' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'refund_too_large' | 'rescue_conflict' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'snapshot_in_use' | 'snapshot_not_found' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'too_many_announcements' | 'too_many_credits' | 'too_many_open_payments' | 'too_many_payment_methods' | 'too_many_transfers' | 'transfer_not_found' | 'transfers_not_offered' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'volume_detached' | 'volume_in_use' | 'volume_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password' | 'insufficient_scope' | 'validation_failed' | 'slow_down' | 'quota_exceeded' | 'ssh_key_exists' | 'server_state_conflict' | 'operation_in_progress' | 'insufficient_balance' | 'capacity_unavailable' | 'not_supported' | 'address_unavailable' | 'upload_offset'
+  code: 'access_denied' | 'account_exists' | 'account_frozen' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'announcement_ended' | 'announcement_not_found' | 'authorization_pending' | 'backend_unavailable' | 'backup_not_found' | 'backup_not_ready' | 'bad_request' | 'bank_transaction_taken' | 'delete_protected' | 'document_not_found' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'image_in_use' | 'image_not_found' | 'image_not_uploading' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'iso_in_use' | 'iso_is_public' | 'iso_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'payment_method_not_found' | 'payment_not_found' | 'payment_refused' | 'payments_off' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'promo_code_exists' | 'promo_code_invalid' | 'promo_code_not_found' | 'promo_code_redeemed' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'refund_too_large' | 'rescue_conflict' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'snapshot_in_use' | 'snapshot_not_found' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'too_many_announcements' | 'too_many_credits' | 'too_many_open_payments' | 'too_many_payment_methods' | 'too_many_transfers' | 'transfer_not_found' | 'transfers_not_offered' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'volume_detached' | 'volume_in_use' | 'volume_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password' | 'insufficient_scope' | 'validation_failed' | 'slow_down' | 'quota_exceeded' | 'ssh_key_exists' | 'server_state_conflict' | 'operation_in_progress' | 'insufficient_balance' | 'capacity_unavailable' | 'not_supported' | 'address_unavailable' | 'upload_offset'
   /** The scope that is needed */
   required_scope?: string | undefined
   /** Scopes that are accepted; one of them is enough */
@@ -3349,7 +3396,7 @@ export interface ServerUpdate {
   project_id?: string | undefined
   /** Whether `DELETE` and a rebuild are refused */
   delete_protection?: boolean | undefined
-  /** An available ISO of the same zone to put into its drive, from which its next start boots; null takes it out. Not with a change of plan */
+  /** An available ISO of the same zone, or a `public` one, to put into its drive, from which its next start boots; null takes it out. Not with a change of plan */
   iso_id?: string | null | undefined
   /** Whether the server is backed up every day, at the price in the quote. The last seven backups are kept, and for a week after the server is deleted or its backups are turned off */
   backups_enabled?: boolean | undefined
@@ -3380,7 +3427,7 @@ export interface ServerUpdateCustom {
   project_id?: string | undefined
   /** Whether `DELETE` and a rebuild are refused */
   delete_protection?: boolean | undefined
-  /** An available ISO of the same zone to put into its drive, from which its next start boots; null takes it out. Not with a change of plan */
+  /** An available ISO of the same zone, or a `public` one, to put into its drive, from which its next start boots; null takes it out. Not with a change of plan */
   iso_id?: string | null | undefined
   /** Whether the server is backed up every day, at the price in the quote. The last seven backups are kept, and for a week after the server is deleted or its backups are turned off */
   backups_enabled?: boolean | undefined
@@ -3407,7 +3454,7 @@ export interface ServerUpdatePreset {
   project_id?: string | undefined
   /** Whether `DELETE` and a rebuild are refused */
   delete_protection?: boolean | undefined
-  /** An available ISO of the same zone to put into its drive, from which its next start boots; null takes it out. Not with a change of plan */
+  /** An available ISO of the same zone, or a `public` one, to put into its drive, from which its next start boots; null takes it out. Not with a change of plan */
   iso_id?: string | null | undefined
   /** Whether the server is backed up every day, at the price in the quote. The last seven backups are kept, and for a week after the server is deleted or its backups are turned off */
   backups_enabled?: boolean | undefined
@@ -3430,7 +3477,7 @@ export interface ServerUpdatePresetSlug {
   project_id?: string | undefined
   /** Whether `DELETE` and a rebuild are refused */
   delete_protection?: boolean | undefined
-  /** An available ISO of the same zone to put into its drive, from which its next start boots; null takes it out. Not with a change of plan */
+  /** An available ISO of the same zone, or a `public` one, to put into its drive, from which its next start boots; null takes it out. Not with a change of plan */
   iso_id?: string | null | undefined
   /** Whether the server is backed up every day, at the price in the quote. The last seven backups are kept, and for a week after the server is deleted or its backups are turned off */
   backups_enabled?: boolean | undefined
@@ -4095,6 +4142,9 @@ export interface ZoneRoom {
 
 /** Every Server.status. */
 export const serverStatuses = ['creating', 'running', 'stopped', 'starting', 'stopping', 'rebooting', 'resizing', 'rebuilding', 'resetting_password', 'restoring', 'rescuing', 'unrescuing', 'suspended', 'error', 'deleting'] as const
+
+/** Every AbuseSign.kind. */
+export const abuseKinds = ['outgoing_flood', 'many_connections', 'mail_tries', 'cpu_at_limit', 'accounts_of_network', 'accounts_of_card'] as const
 
 /** Every Account.status. */
 export const accountStatuses = ['active', 'suspended', 'closed'] as const
@@ -5900,6 +5950,20 @@ export interface Routes {
     } | undefined
     reply: OperatedOperationList
   }
+  /** List signs of abuse, each with what to do */
+  'GET /operator/abuse': {
+    query?: {
+      /** Number of items per page; a number above the maximum is refused with 422 */
+      limit?: number | undefined
+      /** Number of items to skip, for pages other than the first; the `Link` header has the address of each page */
+      offset?: number | undefined
+      /** Only signs of this kind */
+      kind?: 'outgoing_flood' | 'many_connections' | 'mail_tries' | 'cpu_at_limit' | 'accounts_of_network' | 'accounts_of_card' | undefined
+      /** Only signs about this account */
+      account_id?: string | undefined
+    } | undefined
+    reply: AbuseSignList
+  }
   /** List announcements of the operator */
   'GET /announcements': {
     query?: {
@@ -5998,6 +6062,7 @@ export type ErrorCode =
   | 'invitation_for_another'
   | 'invitation_not_found'
   | 'iso_in_use'
+  | 'iso_is_public'
   | 'iso_not_found'
   | 'last_owner'
   | 'link_invalid'

@@ -1,10 +1,9 @@
-import { type ExpressionBuilder, sql } from 'kysely'
+import { sql } from 'kysely'
 import { v7 as uuid } from 'uuid'
-import { type Queries, send } from '../database/database.ts'
+import { type Lent, type Queries, send } from '../database/database.ts'
 import { deleteFound } from '../database/deletion.ts'
 import { type Page, pageOf } from '../database/page.ts'
 import { prepared, type RowOf } from '../database/prepared.ts'
-import type { Schema } from '../database/schema.ts'
 import { ApiError } from '../http/contract/problem.ts'
 import { operationProblems } from './schema.ts'
 import type { OperationTable } from './tables.ts'
@@ -151,8 +150,9 @@ export interface OperationFilter extends Partial<Subject> {
   status?: OperationTable['status']
   type?: string
   /** Leaves out operations on servers of other projects. */
-  project_id?: string
+  within?: { project_id: string; servers: ServersWithProjects } | undefined
 }
+export type ServersWithProjects = Lent<{ server_id: string; project_id: string }>
 
 const FILTERS = ['subject_type', 'subject_id', 'status', 'type'] as const
 
@@ -165,15 +165,14 @@ function readable(db: Queries, accountId: string, filter: OperationFilter, now: 
     const wanted = filter[field]
     if (wanted !== undefined) matching = matching.where(field, '=', wanted)
   }
-  const { project_id } = filter
-  if (project_id === undefined) return matching
-  const inOthers = (eb: ExpressionBuilder<Schema, 'operations'>) =>
-    eb
-      .selectFrom('servers')
-      .select('servers.server_id')
-      .whereRef('servers.server_id', '=', 'operations.server_id')
-      .where('servers.project_id', '!=', project_id)
-  return matching.where((eb) => eb.not(eb.exists(inOthers(eb))))
+  const { within } = filter
+  if (!within) return matching
+  const elsewhere = db
+    .selectFrom(within.servers(db).as('found'))
+    .select('found.server_id')
+    .where('found.server_id', '=', sql.ref<string>('operations.server_id'))
+    .where('found.project_id', '!=', within.project_id)
+  return matching.where((eb) => eb.not(eb.exists(elsewhere)))
 }
 
 /** An operation of the account that can still be read. @param subject the subject that it must have, if given */

@@ -4,7 +4,7 @@ import { listOf, paged } from '../http/contract/paging.ts'
 import { found } from '../http/contract/problem.ts'
 import { type Route, route } from '../http/contract/route.ts'
 import type { Engine } from './engine.ts'
-import { findOperation, listOperations } from './operations.ts'
+import { findOperation, listOperations, type ServersWithProjects } from './operations.ts'
 import { type OperationSchemas, OperationWait, operationProblems } from './schema.ts'
 import { operationView } from './view.ts'
 
@@ -15,10 +15,12 @@ export interface OperationRoutesOptions {
   clock: Clock
   engine: Engine
   operationSchemas: OperationSchemas
+  allServers: ServersWithProjects
 }
 
 /** The operations of an account, on all kinds of subjects. */
-export function operationRoutes({ db, clock, engine, operationSchemas }: OperationRoutesOptions): Route[] {
+export function operationRoutes(options: OperationRoutesOptions): Route[] {
+  const { db, clock, engine, operationSchemas, allServers } = options
   const { Operation, OperationQuery } = operationSchemas
   return [
     route({
@@ -32,12 +34,16 @@ export function operationRoutes({ db, clock, engine, operationSchemas }: Operati
         'Operations on all resources, newest first; filters are combined with and. Operations on deleted resources are listed for seven more days.',
       query: OperationQuery,
       reply: { 200: listOf(Operation) },
-      run: (call) =>
-        paged(
+      run: (call) => {
+        const { project_id, ...given } = call.query
+        const within = project_id === undefined ? undefined : { project_id, servers: allServers }
+        const filter = { ...given, within }
+        return paged(
           call,
-          (page) => listOperations(db, call.actor.accountId, call.query, page, clock.now()),
+          (page) => listOperations(db, call.actor.accountId, filter, page, clock.now()),
           operationView,
-        ),
+        )
+      },
     }),
     route({
       id: 'getAccountOperation',

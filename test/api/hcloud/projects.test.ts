@@ -138,7 +138,7 @@ test('a token changes nothing that servers of another project have or are guarde
   expect((await ask('POST', `${firewall}/actions/remove_from_resources`, leave)).status).toBe(201)
 })
 
-test('a server that is moved takes all that it has along, whoever has seen it before', async () => {
+test('a server that is moved takes all that it has along, also for tokens that have seen it', async () => {
   const { t, other, own } = await furnished()
   const first = await hcloudToken(t)
   const { network } = await t.act('POST', '/networks', { name: 'second', ip_range: '10.2.0.0/24' })
