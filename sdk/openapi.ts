@@ -508,17 +508,17 @@ export interface Backup {
   status: 'creating' | 'available' | 'error'
   /** The operation that makes it, of its server; null once it has ended */
   operation_id: string | null
-  /** Size of the copy in GB, rounded up, which is billed if it is a snapshot; null until it is available */
+  /** Size of the copy in GB, rounded up, which is billed if it is a snapshot; where servers are containers, the size of the disk. Null until it is available */
   size_gb: number | null
   /** `full`: it has the whole disk; `difference`: it has what differs from an earlier backup, whose data it keeps, and needs no other. Null until it is available */
   kind: 'full' | 'difference' | null
-  /** Bytes of the copy itself, compressed, without the full copy that a difference shares with others; null until it is available */
+  /** Bytes of the copy itself, compressed, without the full copy that a difference shares with others; where servers are containers, the size of the disk, as the storage shares its blocks. Null until it is available */
   bytes: number | null
   /** Size of the copied disk in GB: the least that a server from it needs */
   disk_gb: number
   /** `filesystem`: the file systems were complete; `crash`: the copy is like a disk after a loss of power, which file systems and databases repair at the next start. Null until it is available */
   consistency: 'filesystem' | 'crash' | null
-  /** When the service last found the copy intact, which it looks for every week; null: not yet */
+  /** When the service last found the copy intact, which it looks for every week; null: not yet, or never, where servers are containers: their storage keeps watch */
   verified_at: string | null
   /** How: `hash`, every byte is as it was made; `boot`, its system started as well. Null if `verified_at` is */
   verified_by: 'hash' | 'boot' | null
@@ -526,7 +526,7 @@ export interface Backup {
   boot_checked_at: string | null
   /** `agent`: its guest agent answered; `console`: a login appeared on its serial console; `unproven`: its kernel ran for ten minutes, and nothing shows if the rest did; `failed`: it did not start. Null: it was never booted */
   boot_result: 'agent' | 'console' | 'unproven' | 'failed' | null
-  /** Since when a whole, encrypted copy of it lies outside of its host, so that it outlives the host; null: none does, or the operator has set no place */
+  /** Since when a whole, encrypted copy of it lies outside of its host, so that it outlives the host; null: none does, the operator has set no place, or the servers of its zone are containers */
   offsite_at: string | null
   /** Template of the copied system; null if its server was created from an image without one */
   template_id: string | null
@@ -1061,7 +1061,7 @@ export interface Image {
   content_bytes: number | null
   /** Bytes of an uploaded file that have arrived; an upload continues here */
   uploaded_bytes: number
-  /** Since when a whole, encrypted copy of it lies outside of its host, so that it outlives the host; null: none does, or the operator has set no place */
+  /** Since when a whole, encrypted copy of it lies outside of its host, so that it outlives the host; null: none does, the operator has set no place, or the servers of its zone are containers */
   offsite_at: string | null
   /** Name of a zone, as `GET /zones` lists them */
   zone_slug: string
@@ -3602,17 +3602,17 @@ export interface Snapshot {
   status: 'creating' | 'available' | 'error'
   /** The operation that makes it, of its server; null once it has ended */
   operation_id: string | null
-  /** Size of the copy in GB, rounded up, which is billed if it is a snapshot; null until it is available */
+  /** Size of the copy in GB, rounded up, which is billed if it is a snapshot; where servers are containers, the size of the disk. Null until it is available */
   size_gb: number | null
   /** `full`: it has the whole disk; `difference`: it has what differs from an earlier backup, whose data it keeps, and needs no other. Null until it is available */
   kind: 'full' | 'difference' | null
-  /** Bytes of the copy itself, compressed, without the full copy that a difference shares with others; null until it is available */
+  /** Bytes of the copy itself, compressed, without the full copy that a difference shares with others; where servers are containers, the size of the disk, as the storage shares its blocks. Null until it is available */
   bytes: number | null
   /** Size of the copied disk in GB: the least that a server from it needs */
   disk_gb: number
   /** `filesystem`: the file systems were complete; `crash`: the copy is like a disk after a loss of power, which file systems and databases repair at the next start. Null until it is available */
   consistency: 'filesystem' | 'crash' | null
-  /** When the service last found the copy intact, which it looks for every week; null: not yet */
+  /** When the service last found the copy intact, which it looks for every week; null: not yet, or never, where servers are containers: their storage keeps watch */
   verified_at: string | null
   /** How: `hash`, every byte is as it was made; `boot`, its system started as well. Null if `verified_at` is */
   verified_by: 'hash' | 'boot' | null
@@ -3620,7 +3620,7 @@ export interface Snapshot {
   boot_checked_at: string | null
   /** `agent`: its guest agent answered; `console`: a login appeared on its serial console; `unproven`: its kernel ran for ten minutes, and nothing shows if the rest did; `failed`: it did not start. Null: it was never booted */
   boot_result: 'agent' | 'console' | 'unproven' | 'failed' | null
-  /** Since when a whole, encrypted copy of it lies outside of its host, so that it outlives the host; null: none does, or the operator has set no place */
+  /** Since when a whole, encrypted copy of it lies outside of its host, so that it outlives the host; null: none does, the operator has set no place, or the servers of its zone are containers */
   offsite_at: string | null
   /** Template of the copied system; null if its server was created from an image without one */
   template_id: string | null

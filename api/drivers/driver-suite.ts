@@ -333,8 +333,13 @@ export function driverSuite(name: string, makeWorld: () => Promise<DriverWorld>)
       expect([...listed]).toEqual([['moment', { isReady: true, bytes: expect.any(Number) }]])
       expect([...(await world.driver.listSnapshots()).keys()]).toContain('moment')
       expect((await world.driver.list()).size).toBe(1)
-      expect(await verified('moment')).toBe('intact')
-      expect(await verified('nobody')).toBe('damaged')
+      if (state.state === 'ready' && state.isOpaque) {
+        await refused(world.driver.verifySnapshot('moment'), 'unsupported')
+        await refused(world.driver.snapshotFiles.list('moment'), 'unsupported')
+      } else {
+        expect(await verified('moment')).toBe('intact')
+        expect(await verified('nobody')).toBe('damaged')
+      }
 
       const image = { snapshotId: 'moment' }
       await made('copied', { image, diskGb: world.spec(id).diskGb + 1 })
@@ -354,7 +359,7 @@ export function driverSuite(name: string, makeWorld: () => Promise<DriverWorld>)
     })
 
     test('an image shares the data of its snapshot, and outlives it', async (t) => {
-      if (!(await hasSnapshots())) t.skip('there are no snapshots here')
+      if (!(await world.driver.host()).features.includes('images')) t.skip('there are no images here')
       const id = await made('model')
       await world.write?.(id, 'model')
       const state = await snapped(id, 'of-model')

@@ -30,6 +30,8 @@ export type SnapshotState =
       diskGb: number
       /** `filesystem`: the guest's file systems stood still for the moment of the copy; `crash`: they did not. */
       consistency: 'filesystem' | 'crash'
+      /** True: the host keeps it in a form that can't be read, so it is neither verified nor copied off site. */
+      isOpaque?: true
     }
   /** `message` is for operators. The copy is gone, and a call with the same id begins it anew. */
   | { state: 'failed'; code: 'disk_full' | 'failed'; message: string }

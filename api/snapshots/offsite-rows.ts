@@ -74,7 +74,10 @@ export function findOffsite(db: Queries, snapshotId: string): Promise<OffsiteRow
 
 const SOME = 500
 
-/** Makes all copies due that are not in this place: another one, or none, was set before. */
+/**
+ * Makes all copies due that are not in this place: another one, or none, was set before. Those that can't be read, and so
+ * are never verified, stay.
+ */
 export async function sendAllTo(db: Queries, place: string, now: number): Promise<void> {
   for (;;) {
     const rows = await db
@@ -82,6 +85,7 @@ export async function sendAllTo(db: Queries, place: string, now: number): Promis
       .select('snapshot_id')
       .where('deleted_at', 'is', null)
       .where('status', '=', 'available')
+      .where('verify_due_at', 'is not', null)
       .where((eb) =>
         eb.or([
           eb('offsite_place', '<>', place),
@@ -167,7 +171,11 @@ export async function countOffsite(db: Queries) {
     ])
     .where((eb) =>
       eb.or([
-        eb.and([eb('deleted_at', 'is', null), eb('status', '=', 'available')]),
+        eb.and([
+          eb('deleted_at', 'is', null),
+          eb('status', '=', 'available'),
+          eb('verify_due_at', 'is not', null),
+        ]),
         eb.and([eb('deleted_at', 'is not', null), eb('offsite_place', 'is not', null)]),
       ]),
     )

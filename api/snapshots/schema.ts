@@ -30,7 +30,7 @@ export const SnapshotName = visibleName(100, 'before the upgrade')
 
 export const OffsiteAt = nullable(timestamp('When it was stored off site', '2026-11-21T03:10:00.000Z'), {
   description:
-    'Since when a whole, encrypted copy of it lies outside of its host, so that it outlives the host; null: none does, or the operator has set no place',
+    'Since when a whole, encrypted copy of it lies outside of its host, so that it outlives the host; null: none does, the operator has set no place, or the servers of its zone are containers',
 })
 
 /** The fields of a copy of a disk. */
@@ -48,7 +48,7 @@ const copy = {
   }),
   size_gb: nullable(Type.Integer({ examples: [2] }), {
     description:
-      'Size of the copy in GB, rounded up, which is billed if it is a snapshot; null until it is available',
+      'Size of the copy in GB, rounded up, which is billed if it is a snapshot; where servers are containers, the size of the disk. Null until it is available',
   }),
   kind: nullable(Type.Enum(['full', 'difference'], { examples: ['full'] }), {
     description:
@@ -56,7 +56,7 @@ const copy = {
   }),
   bytes: nullable(Type.Integer({ examples: [1_288_490_188] }), {
     description:
-      'Bytes of the copy itself, compressed, without the full copy that a difference shares with others; null until it is available',
+      'Bytes of the copy itself, compressed, without the full copy that a difference shares with others; where servers are containers, the size of the disk, as the storage shares its blocks. Null until it is available',
   }),
   disk_gb: Type.Integer({
     description: 'Size of the copied disk in GB: the least that a server from it needs',
@@ -67,7 +67,8 @@ const copy = {
       '`filesystem`: the file systems were complete; `crash`: the copy is like a disk after a loss of power, which file systems and databases repair at the next start. Null until it is available',
   }),
   verified_at: nullable(timestamp('When it was verified', '2026-11-21T10:00:00.000Z'), {
-    description: 'When the service last found the copy intact, which it looks for every week; null: not yet',
+    description:
+      'When the service last found the copy intact, which it looks for every week; null: not yet, or never, where servers are containers: their storage keeps watch',
   }),
   verified_by: nullable(Type.Enum(['hash', 'boot'], { examples: ['hash'] }), {
     description:

@@ -80,12 +80,13 @@ export type Copy = Omit<Extract<SnapshotState, { state: 'ready' }>, 'state'>
 /** A copy is verified this long after it was made: later than the night in which all are made, and within a day. */
 const FIRST_VERIFIED_MS = 8 * 3600_000
 
-/** The columns of a copy once it is made. */
-export function copyColumns({ bytes, diskGb, consistency, base }: Copy, now: number) {
+/** The columns of a copy once it is made. One that can't be read is due for nothing. */
+export function copyColumns({ bytes, diskGb, consistency, base, isOpaque }: Copy, now: number) {
   return {
     ...{ bytes, disk_gb: diskGb, consistency },
     ...{ base_id: base?.snapshotId ?? null, base_bytes: base?.bytes ?? 0 },
-    ...{ verify_due_at: now + FIRST_VERIFIED_MS, offsite_due_at: now },
+    verify_due_at: isOpaque ? null : now + FIRST_VERIFIED_MS,
+    offsite_due_at: isOpaque ? null : now,
   }
 }
 

@@ -57,11 +57,15 @@ async function configure(id: string): Promise<string> {
   return card.ipv4
 }
 
+test('a zone with an uplink has private networks', async () => {
+  const [zone] = (await service.call('GET', '/zones')).body
+  const features = ['published_ports', 'private_networks', 'console', 'snapshots', 'reset_password']
+  expect(zone.features).toEqual(features)
+})
+
 test('servers of two members meet in a private network, also after a member was emptied', {
   timeout: TIMEOUT_MS,
 }, async () => {
-  const [zone] = (await service.call('GET', '/zones')).body
-  expect(zone.features).toEqual(['published_ports', 'private_networks', 'console', 'reset_password'])
   const network = { name: 'inner', ip_range: '10.1.0.0/24', zone_slug: ZONE }
   const { network_id } = (await service.call('POST', '/networks', network)).body
   const path = `/networks/${network_id}/servers`
@@ -98,10 +102,16 @@ test('servers of two members meet in a private network, also after a member was 
   await until('one hears two', 30_000, () => asks(one, addresses[1] ?? ''))
   await until('two hears one', 30_000, () => asks(two, addresses[0] ?? ''))
 
+  // A rebuilt server boots with its card, on whichever member it is then.
+  const { template_id } = await service.order()
+  await service.act(two, 'rebuild', { template_id })
+  await until('they meet after a rebuild', 30_000, () => asks(one, addresses[1] ?? ''))
+  const member = (await instanceOf(one))?.location
+
   // Where it is now, it boots with its card.
   const body = { action: 'evacuate' }
-  await operations.run('POST', `/1.0/cluster/members/${members[0]}/state`, { body })
-  expect((await instanceOf(one))?.location).not.toBe(members[0])
+  await operations.run('POST', `/1.0/cluster/members/${member}/state`, { body })
+  expect((await instanceOf(one))?.location).not.toBe(member)
   await until('they meet again', 60_000, () => asks(two, addresses[0] ?? '').catch(() => false))
   expect(await asks(one, addresses[1] ?? '')).toBe(true)
 

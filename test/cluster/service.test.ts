@@ -113,7 +113,7 @@ test('a zone on Incus says that its servers are containers, and refuses what it 
   expect(
     zones.map((zone: Record<string, unknown>) => [zone.zone_slug, zone.server_type, zone.features]),
   ).toEqual([
-    [ZONE, 'container', ['published_ports', 'console', 'reset_password']],
+    [ZONE, 'container', ['published_ports', 'console', 'snapshots', 'reset_password']],
     ['local-1', 'virtual_machine', expect.arrayContaining(['firewalls'])],
   ])
   const { server_id: id } = await service.create({ name: 'plain', start_on_create: false })
@@ -238,7 +238,7 @@ test(
     const zone = (await service.call('GET', '/zones')).body[0]
     expect(zone).toMatchObject({
       is_available: false,
-      features: ['published_ports', 'console', 'reset_password'],
+      features: ['published_ports', 'console', 'snapshots', 'reset_password'],
     })
     expect(await show(id)).toMatchObject({ status: 'running' })
     for (const name of ['m1', 'm3']) await service.cluster.start(name)

@@ -21,15 +21,18 @@ export class Host {
   readonly #members: Members
   readonly #server: IncusServer
   readonly #zone: IncusZone
+  readonly #keptGb: () => Promise<number>
   #asking: Promise<HostFacts | null> | null = null
   #known: { facts: HostFacts; at: number } | null = null
   #isSilent = false
   /** The reason for which the last request got no answer, for operators. */
   #reason = 'it has not replied in time'
 
-  constructor(members: Members, server: IncusServer, zone: IncusZone) {
+  /** @param keptGb the sum of the disks of snapshots in GB */
+  constructor(members: Members, server: IncusServer, zone: IncusZone, keptGb: () => Promise<number>) {
     this.#members = members
     this.#zone = zone
+    this.#keptGb = keptGb
     this.#server = server
   }
 
@@ -50,11 +53,13 @@ export class Host {
   }
 
   async #ask(): Promise<HostFacts | null> {
-    const capacity = await this.#members.capacity().catch((error: unknown) => {
+    const asked = Promise.all([this.#members.capacity(), this.#keptGb()])
+    const [capacity, keptGb] = await asked.catch((error: unknown) => {
       this.#reason = messageOf(error)
-      return null
+      return [null, 0] as const
     })
     if (!capacity) return null
+    const { cores, ramMb, diskGb, usedGb } = capacity
     const { server, server_version, server_clustered } = this.#server.environment
     const facts: HostFacts = {
       compute: `${server === 'lxd' ? 'LXD' : 'Incus'} ${server_version} with containers`,
@@ -62,7 +67,9 @@ export class Host {
       isReal: true,
       cpuTypes,
       features: featuresOf(this.#zone),
-      ...capacity,
+      ...{ cores, ramMb },
+      // Storage shares blocks, so nobody knows how much snapshots take alone: at most as much as is used.
+      diskGb: Math.max(0, diskGb - Math.min(keptGb, usedGb)),
       warnings: ['Servers are containers, which share a kernel: for people you trust'],
     }
     this.#known = { facts, at: performance.now() }

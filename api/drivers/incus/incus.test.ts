@@ -1,3 +1,6 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { IncusWorld } from '../../../test/cluster/harness/world.ts'
 import type { Console } from '../console.ts'
@@ -19,6 +22,17 @@ async function started(id: string): Promise<string> {
   await world.driver.start(id)
   await world.until('the guest is ready', async () => (await world.driver.ready(id)) !== null)
   return id
+}
+
+/** An instance without a disk's data, as half a copy is. */
+const EMPTY = { source: { type: 'none' }, devices: { root: { type: 'disk', path: '/', pool: 'default' } } }
+
+async function copied(id: string, snapshotId: string): Promise<void> {
+  await world.until('the snapshot is ready', async () => {
+    const { state } = await world.driver.snapshot(id, snapshotId)
+    if (state === 'failed') throw new Error('the snapshot failed')
+    return state === 'ready'
+  })
 }
 
 async function printed(console: Console, wanted: string): Promise<string> {
@@ -76,6 +90,67 @@ test('an instance whose creation broke off is created anew, or deleted', async (
     await world.driver.destroy(id)
     expect(await world.leftovers(id)).toEqual([])
   }
+})
+
+test('a snapshot whose copy broke off is copied anew, from the moment that was fixed first', async () => {
+  const id = 'torn'
+  await world.driver.define(world.spec(id))
+  await world.write(id, 'then')
+  const { call, names } = world.raw()
+  // Each of these is left behind by a process, or by Incus, that ends in the middle.
+  await call(`/instances/b-${id}/snapshots`, { name: 'd-torn-1-000001' })
+  await call(`/instances/b-${id}/snapshots`, { name: 's-torn-1' })
+  for (const name of ['d-torn-1-000002', `t-${id}-000003`, 't-other-000004'])
+    await call('/instances', { name, ...EMPTY })
+  await world.write(id, 'later')
+  expect(await world.driver.listSnapshots(['torn-1'])).toEqual(
+    new Map([['torn-1', { isReady: false, bytes: 0 }]]),
+  )
+  await copied(id, 'torn-1')
+  expect(await names()).toEqual(['b-torn', 's-torn-1', 't-other-000004', 't-torn-000003'])
+  await call(`/instances/b-${id}/snapshots`, { name: 's-torn-1' })
+  await copied(id, 'torn-1')
+  await world.driver.destroy(id)
+  const image = { snapshotId: 'torn-1' }
+  await call('/instances', { name: `t-${id}-000005`, ...EMPTY })
+  await world.driver.define({ ...world.spec(id), image })
+  expect(await world.read(id)).toBe('then')
+  await world.driver.destroy(id)
+  await world.driver.destroy('other')
+  expect(await names()).toEqual(['s-torn-1'])
+  await world.driver.removeSnapshot('torn-1')
+  expect(await names()).toEqual([])
+})
+
+test('a snapshot keeps nothing of its machine but the disk, and takes its space from the zone', async () => {
+  const { diskGb } = await world.driver.host()
+  const id = await started('secret')
+  await copied(id, 'bare')
+  expect((await world.driver.host()).diskGb).toBe(diskGb - 1)
+  const { config, devices } = await world.raw().show('s-bare')
+  expect(Object.keys(devices)).toEqual(['root'])
+  const keys = Object.keys(config).filter((key) => !/^(volatile|image)\./.test(key))
+  expect(keys.sort()).toEqual(['cluster.evacuate', 'security.idmap.isolated'])
+  await world.driver.destroy(id)
+  await world.driver.removeSnapshot('bare')
+  await world.until('its space is free', async () => (await world.driver.host()).diskGb === diskGb)
+})
+
+test('a guest that puts a link in the way of its seed reaches no file of its host', async () => {
+  const target = mkdtempSync(path.join(tmpdir(), 'berth-link-'))
+  onTestFinished(() => rmSync(target, { recursive: true }))
+  writeFileSync(path.join(target, 'user-data'), 'of the host')
+  const id = await started('linked')
+  await world.root(id, `rm -rf /var/lib/seed; ln -s ${target} /var/lib/seed; sync`)
+  await copied(id, 'linked')
+  await world.driver.destroy(id)
+  await world.driver.define({ ...world.spec(id), image: { snapshotId: 'linked' }, userData: 'of the guest' })
+  await world.driver.connect(new Map([[id, world.network(id)]]))
+  await world.driver.start(id).catch(() => {})
+  expect(readdirSync(target)).toEqual(['user-data'])
+  expect(readFileSync(path.join(target, 'user-data'), 'utf8')).toBe('of the host')
+  await world.driver.destroy(id)
+  await world.driver.removeSnapshot('linked')
 })
 
 test('operations end without the events of the cluster, and by another of its addresses', async () => {

@@ -20,7 +20,7 @@ import { Readiness } from '../guest/readiness.ts'
 import type { ImageSpec, ImageState } from '../images.ts'
 import type { Log } from '../log.ts'
 import type { Measurement } from '../measurement.ts'
-import { isSnapshot } from '../snapshots.ts'
+import { isSnapshot, type SnapshotState } from '../snapshots.ts'
 import { prefixFor } from './cards.ts'
 import { at, type IncusClient } from './client.ts'
 import { IncusConsoles } from './console.ts'
@@ -46,6 +46,7 @@ import { Measures } from './measures.ts'
 import { Members } from './members.ts'
 import { Networks } from './networks.ts'
 import { Operations } from './operations.ts'
+import { IncusSnapshots } from './snapshots.ts'
 import { Watch } from './watch.ts'
 import type { IncusZone } from './zone.ts'
 
@@ -65,6 +66,8 @@ const SHUTDOWN_SECONDS = 600
 /** The time that a command in a guest may take. */
 const EXEC_MS = 10_000
 
+const OPAQUE = 'Snapshots here are kept in the storage of the cluster, and cannot be read.'
+
 interface Settings extends Required<IncusOptions> {
   client: IncusClient
   server: IncusServer
@@ -82,6 +85,7 @@ export class IncusDriver extends WithoutDevices implements Driver {
   readonly #consoles: IncusConsoles
   readonly #measures: Measures
   readonly #networks: Networks
+  readonly #snapshots: IncusSnapshots
   readonly #readiness: Readiness
   readonly #watch: Watch
   readonly #timer: NodeJS.Timeout
@@ -100,12 +104,16 @@ export class IncusDriver extends WithoutDevices implements Driver {
     )
     const isClustered = server.environment.server_clustered
     this.#members = new Members(client, { group, storagePool, isClustered })
-    this.#host = new Host(this.#members, server, zone)
+    this.#host = new Host(this.#members, server, zone, () => this.#snapshots.keptGb())
     this.#images = new IncusImages(client, this.#operations, project)
     this.#consoles = new IncusConsoles(client, project)
     this.#measures = new Measures(client, project)
     const around = { listen: address, uplink: zone.uplink ?? null, project, prefix: prefixFor(project) }
     this.#networks = new Networks(client, around, log)
+    this.#snapshots = new IncusSnapshots({
+      ...{ client, zone, log, operations: this.#operations },
+      ...{ instances: this.#instances, members: this.#members },
+    })
     this.#readiness = new Readiness(address)
     this.#timer = setInterval(() => void this.#tend(), TEND_MS).unref()
   }
@@ -171,6 +179,7 @@ export class IncusDriver extends WithoutDevices implements Driver {
       const found = olderThan === undefined ? null : await this.#instances.find(serverId)
       if (found && hasDisk(diskOf(found), olderThan)) return
       const instance = await this.#turnOff(serverId)
+      await this.#snapshots.abandon(serverId, olderThan)
       await this.#operations.run('DELETE', this.#instances.path(serverId)).catch(unless('missing'))
       await this.#networks.leave(instance?.devices ?? null)
     })
@@ -180,8 +189,8 @@ export class IncusDriver extends WithoutDevices implements Driver {
     if (rescue) throw new DriverError('unsupported', 'Containers have no rescue system.')
   }
 
-  async snapshot(): Promise<never> {
-    throw new DriverError('unsupported', 'There are no snapshots here.')
+  snapshot(serverId: string, snapshotId: string): Promise<SnapshotState> {
+    return this.#try(() => this.#snapshots.snapshot(serverId, snapshotId))
   }
 
   async receive(): Promise<never> {
@@ -192,22 +201,24 @@ export class IncusDriver extends WithoutDevices implements Driver {
     throw new DriverError('unsupported', 'There are no images here.')
   }
 
-  async removeSnapshot(): Promise<void> {}
+  removeSnapshot(snapshotId: string): Promise<void> {
+    return this.#try(() => this.#snapshots.remove(snapshotId))
+  }
 
-  readonly snapshotFiles = noSnapshotFiles('unsupported', 'There are no snapshots here.')
+  readonly snapshotFiles = noSnapshotFiles('unsupported', OPAQUE)
 
   async verifySnapshot(): Promise<never> {
-    throw new DriverError('unsupported', 'There are no snapshots here.')
+    throw new DriverError('unsupported', OPAQUE)
   }
 
   async trySnapshot(): Promise<never> {
-    throw new DriverError('unsupported', 'There are no snapshots here.')
+    throw new DriverError('unsupported', OPAQUE)
   }
 
   async endTrial(): Promise<void> {}
 
-  async listSnapshots(): ReturnType<Driver['listSnapshots']> {
-    return new Map()
+  listSnapshots(snapshotIds?: readonly string[]): ReturnType<Driver['listSnapshots']> {
+    return this.#try(() => this.#snapshots.list(snapshotIds))
   }
 
   async inspect(serverId: string): Promise<MachineState> {
@@ -313,7 +324,7 @@ export class IncusDriver extends WithoutDevices implements Driver {
   async #create(spec: MachineSpec): Promise<void> {
     const { image, serverId, ramMb } = spec
     if (!image) throw new DriverError('not_found', 'The machine has no disk, and no image for one.')
-    if (isSnapshot(image)) throw new DriverError('unsupported', 'There are no snapshots here.')
+    if (isSnapshot(image)) return this.#snapshots.make(spec, image.snapshotId)
     const fingerprint = await this.#images.ready(image)
     if (fingerprint === null) throw new DriverError('image_not_ready', 'The image is not ready yet')
     const { project, storage_pool: storagePool, nameservers } = this.#settings.zone

@@ -34,6 +34,7 @@ const KEYS = {
 } as const
 
 const NETWORK_CONFIG = 'cloud-init.network-config'
+const META_DATA = 'user.meta-data'
 
 const PREFIX = 'b-'
 /** The most processes and threads of a guest, because the host's table is limited. */
@@ -77,6 +78,8 @@ export function newInstance(spec: MachineSpec, place: Place) {
       'cloud-init.vendor-data': vendorData({ ...spec, passwordHash: hashFor(spec.password, null) }),
       'cloud-init.user-data': spec.userData ?? '#cloud-config\n{}\n',
       [NETWORK_CONFIG]: networkConfig(card.address, place.nameservers),
+      // Images add it to their own meta-data, where the last value of a key counts.
+      [META_DATA]: `instance-id: ${JSON.stringify(PREFIX + spec.instanceId)}\n`,
       // Evacuating a member moves it to another one.
       'cluster.evacuate': 'migrate',
       [KEYS.server]: spec.serverId,
@@ -144,6 +147,36 @@ export function resized(instance: Instance, spec: MachineSpec): Written {
   const diskGb = Math.max(gigabytes(root.size), spec.diskGb)
   const devices = { ...instance.devices, root: { ...root, size: `${diskGb}GiB` } }
   return changed(instance, { config: limitsOf(spec), devices })
+}
+
+/**
+ * The settings of a copy of a machine that never starts. Incus adds those of the machine to the ones given, so each device
+ * is replaced by none: cards and ports belong to the machine.
+ */
+export function copyOf({ devices }: Instance) {
+  const { root = {}, ...others } = devices ?? {}
+  const none = Object.keys(others).map((name) => [name, { type: 'none' }] as const)
+  return {
+    type: 'container',
+    profiles: [],
+    config: COPIED,
+    devices: { ...Object.fromEntries(none), root },
+  }
+}
+
+/** A range of users is taken only by machines. */
+const COPIED = { 'security.idmap.isolated': 'false', 'cluster.evacuate': 'migrate' }
+
+/** A copy of a machine without the machine's settings, logins and devices. */
+export function stripped(copy: Instance): Written {
+  const { root = {} } = copy.devices ?? {}
+  const own = Object.entries(copy.config ?? {}).filter(([key]) => /^(volatile|image)\./.test(key))
+  return { ...changed(copy, {}), config: { ...Object.fromEntries(own), ...COPIED }, devices: { root } }
+}
+
+/** The size of an instance's disk in GB; 0: its member does not answer. */
+export function diskGbOf({ devices }: Instance): number {
+  return gigabytes(devices?.root?.size)
 }
 
 function gigabytes(size: string | undefined): number {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { at, type IncusClient } from './client.ts'
 import { IncusError } from './errors.ts'
-import { type Instance, memoryOf } from './instance.ts'
+import { type Instance, memoryOf, serverIdOf } from './instance.ts'
 
 interface ClusterMember {
   server_name: string
@@ -15,6 +15,8 @@ interface Hardware {
   cores: number
   ramMb: number
   diskGb: number
+  /** The used part of its disk, rounded up: by machines, snapshots and images. */
+  usedGb: number
 }
 
 interface Fresh<T> {
@@ -81,7 +83,7 @@ export class Members {
   /** Returns the capacity of all members that are online and answer. @throws IncusError if none of them answers */
   async capacity(): Promise<Hardware> {
     const isShared = await this.#isStorageShared()
-    const sum = { cores: 0, ramMb: 0, diskGb: 0 }
+    const sum = { cores: 0, ramMb: 0, diskGb: 0, usedGb: 0 }
     const members = await this.online()
     const all = (await this.#describe(members)).flatMap((known) => known ?? [])
     if (members.length > 0 && all.length === 0) throw new IncusError(0, 'No member of the zone answers')
@@ -89,6 +91,7 @@ export class Members {
       sum.cores += one.cores
       sum.ramMb += one.ramMb
       sum.diskGb = isShared ? Math.max(sum.diskGb, one.diskGb) : sum.diskGb + one.diskGb
+      sum.usedGb = isShared ? Math.max(sum.usedGb, one.usedGb) : sum.usedGb + one.usedGb
     }
     return sum
   }
@@ -110,7 +113,7 @@ export class Members {
     const loads = members.flatMap((member, index) => {
       const has = hardware[index]
       if (member === null || !has) return []
-      const there = instances.filter(({ location }) => location === member)
+      const there = instances.filter(({ name, location }) => location === member && serverIdOf(name) !== null)
       const reserved = there.reduce((sum, one) => sum + memoryOf(one), this.#coming.get(member) ?? 0)
       const load = (reserved + ramMb) / has.value.ramMb
       return [{ member, isLate: isOld(has), load, lot: Math.random() }]
@@ -159,7 +162,7 @@ export class Members {
         this.#client.get<{ cpu: { total: number }; memory: { total: number } }>(
           at('/1.0/resources', { target }),
         ),
-        this.#client.get<{ space: { total: number } }>(
+        this.#client.get<{ space: { total: number; used?: number } }>(
           at(`/1.0/storage-pools/${this.#storagePool}/resources`, { target }),
         ),
       ])
@@ -167,6 +170,7 @@ export class Members {
         cores: resources.cpu.total,
         ramMb: Math.floor(resources.memory.total / 2 ** 20),
         diskGb: Math.floor(pool.space.total / GB),
+        usedGb: Math.ceil((pool.space.used ?? 0) / GB),
       }
       this.#hardware.set(name, { at: performance.now(), value })
     } catch {

@@ -132,6 +132,7 @@ export function featuresOf({ uplink }: Pick<IncusZone, 'uplink'>): Feature[] {
     'published_ports',
     ...(uplink === undefined ? [] : (['private_networks'] as const)),
     'console',
+    'snapshots',
     'reset_password',
   ]
 }

@@ -25,8 +25,10 @@ export function copyStep({ drivers, log }: ProcedureOptions): Step<SnapshotData,
       log.error({ operation_id, server_id, reason: state.message }, 'a snapshot could not be made')
       return fail(state.code, FAILURES[state.code])
     }
-    const { bytes, diskGb, consistency, base } = state
-    return done({ made: { bytes, diskGb, consistency, ...(base && { base }) } })
+    const { bytes, diskGb, consistency, base, isOpaque } = state
+    return done({
+      made: { bytes, diskGb, consistency, ...(base && { base }), ...(isOpaque && { isOpaque }) },
+    })
   }
 }
 

@@ -179,6 +179,25 @@ test('what was copied to another place, or before there was one, is copied to th
   expect(keysOf(bucket, snapshot)).toContain(`${snapshot}/copy.json.age`)
 })
 
+test('a copy that its host keeps in a form that cannot be read waits for no place', async () => {
+  const { t, bucket, state } = await withBucket()
+  const id = await make(t)
+  const { snapshot } = t.driver
+  t.driver.snapshot = async (...args) => {
+    const copy = await snapshot.apply(t.driver, args)
+    return copy.state === 'ready' ? { ...copy, isOpaque: true } : copy
+  }
+  const copy = await take(t, id)
+  await t.app.offsite.look()
+  t.clock.advance(WEEK)
+  await t.app.backups.verify()
+  expect(await state()).toMatchObject({ waiting: { total: 0 }, waiting_since: null })
+  expect(bucket.objects.size).toBe(0)
+  expect((await t.call('GET', `/snapshots/${copy}`)).body).toMatchObject({
+    ...{ status: 'available', verified_at: null, offsite_at: null },
+  })
+})
+
 test('a snapshot that is deleted while it is copied leaves nothing off site', async () => {
   const { t, bucket } = await withBucket()
   const snapshot = await take(t, await make(t))

@@ -97,6 +97,20 @@ export class Cluster {
     return (await run('incus', args, { env: this.#env('m1'), timeout: 20_000 })).stdout.trim()
   }
 
+  /** Writes a file of an instance that is off. */
+  async push(project: string, instance: string, file: string, data: string): Promise<void> {
+    const args = ['file', 'push', '--project', project, '-', `${instance}${file}`]
+    const pushed = run('incus', args, { env: this.#env('m1'), timeout: 20_000 })
+    pushed.child.stdin?.end(data)
+    await pushed
+  }
+
+  /** Reads a file of an instance that is off. */
+  async pull(project: string, instance: string, file: string): Promise<string> {
+    const args = ['file', 'pull', '--project', project, `${instance}${file}`, '-']
+    return (await run('incus', args, { env: this.#env('m1'), timeout: 20_000 })).stdout
+  }
+
   client(): IncusClient {
     return new IncusClient({ addresses: this.addresses, tls: null })
   }

@@ -21,6 +21,11 @@ const BOOT_MS = 30_000
 const FIRST_NUMBER = 200_000
 const MOST_MACHINES = 40
 
+interface Shown {
+  config: Record<string, string>
+  devices: Record<string, object>
+}
+
 /** For tests: a driver over daemons of its own. */
 export class IncusWorld implements DriverWorld {
   readonly cluster: Cluster
@@ -143,7 +148,33 @@ export class IncusWorld implements DriverWorld {
     const client = this.cluster.client()
     const instances = await client.get<{ name: string }[]>(`/1.0/instances?recursion=1&project=${PROJECT}`)
     client.close()
-    return instances.map(({ name }) => name).filter((name) => name === `b-${serverId}`)
+    const isOf = (name: string) => name === `b-${serverId}` || name.startsWith(`t-${serverId}-`)
+    return instances.map(({ name }) => name).filter(isOf)
+  }
+
+  async write(serverId: string, data: string): Promise<void> {
+    await this.cluster.push(PROJECT, `b-${serverId}`, '/root/data', data)
+  }
+
+  read(serverId: string): Promise<string | null> {
+    return this.cluster.pull(PROJECT, `b-${serverId}`, '/root/data')
+  }
+
+  /** Calls of the API of Incus, beside the driver. */
+  raw() {
+    const of = (path: string) => `/1.0${path}?project=${PROJECT}`
+    const client = this.cluster.client()
+    const call = async (path: string, body: object): Promise<void> => {
+      const { operation } = await client.call('POST', of(path), { body })
+      await client.get(`${operation}/wait`, BOOT_MS)
+    }
+    const show = (name: string) => client.get<Shown>(of(`/instances/${name}`))
+    // Those of instances and of their snapshots.
+    const names = async () => {
+      const urls = await client.get<string[]>(of('/storage-pools/default/volumes/container'))
+      return urls.map((url) => url.replace(/^.*container\/|\?.*$/g, '')).sort()
+    }
+    return { call, show, names }
   }
 
   /** Runs a command in a guest as its root would. */
@@ -203,6 +234,6 @@ export class IncusWorld implements DriverWorld {
 /** Leaves what a failed start leaves on the host, with the card that it leads to. */
 async function removeRoute(address: string): Promise<void> {
   const { stdout } = await run('ip', ['-o', 'route', 'show', address])
-  const card = / dev (veth\w+)/.exec(stdout)?.[1]
+  const card = / dev ((?:bi|veth)\w+)/.exec(stdout)?.[1]
   if (card) await run('ip', ['link', 'delete', card])
 }

@@ -29,7 +29,7 @@ templates:
   /var/lib/seed/user-data: { when: [create, copy], template: user-data }
   /var/lib/seed/network-config: { when: [create, copy], template: network-config }
 YAML
-echo 'instance-id: {{ container.name }}' > "$work/templates/meta-data"
+printf 'instance-id: {{ container.name }}\n{{ config_get("user.meta-data", "") }}\n' > "$work/templates/meta-data"
 for name in vendor-data user-data network-config; do
   printf '{{ config_get("cloud-init.%s", "") }}' "$name" > "$work/templates/$name"
 done
