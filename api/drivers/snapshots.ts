@@ -33,8 +33,11 @@ export type SnapshotState =
       /** True: the host keeps it in a form that can't be read, so it is neither verified nor copied off site. */
       isOpaque?: true
     }
-  /** `message` is for operators. The copy is gone, and a call with the same id begins it anew. */
-  | { state: 'failed'; code: 'disk_full' | 'failed'; message: string }
+  /**
+   * `message` is for operators. The copy is gone, and a call with the same id begins it anew. `slow`: its turn was over
+   * before it was made.
+   */
+  | { state: 'failed'; code: 'disk_full' | 'slow' | 'failed'; message: string }
 
 /** `message` is for operators. A missing snapshot is damaged, too. */
 export type VerifyState = { state: 'reading' } | { state: 'intact' } | { state: 'damaged'; message: string }

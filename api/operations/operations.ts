@@ -226,7 +226,7 @@ export function cancelActive(tx: Queries, subject: Subject, now: number) {
     .where('subject_type', '=', subject.subject_type)
     .where('subject_id', '=', subject.subject_id)
     .where(isActive())
-    .returning(['operation_id', 'type', 'created_at'])
+    .returning(['operation_id', 'type', 'created_at', 'started_at'])
     .executeTakeFirst()
 }
 

@@ -4,6 +4,7 @@ import { cancelActive, insertOperation } from '../operations/operations.ts'
 import type { OperationTable } from '../operations/tables.ts'
 import { dropSnapshot } from '../snapshots/snapshots.ts'
 import type { SnapshotTable } from '../snapshots/tables.ts'
+import { yieldTurns } from './backup-turns.ts'
 import { plans, type ServerOperation, type ServerOperations, serverSubject } from './operations.ts'
 import { type StatusOperation, statusDuring } from './states.ts'
 import { insertServer, updateServer } from './store.ts'
@@ -68,8 +69,9 @@ export async function beginCopy(
 /** Cancels the backup that is being made of a server: it is made again later, while customers' requests do not wait. */
 async function replaceBackup(tx: Queries, server: ServerTable, now: number): Promise<Partial<ServerTable>> {
   if (server.backing_up === null) return {}
-  await cancelActive(tx, serverSubject(server.server_id), now)
+  const canceled = await cancelActive(tx, serverSubject(server.server_id), now)
   await dropSnapshot(tx, server.backing_up, now)
+  await yieldTurns(tx, server, canceled, now)
   return { backing_up: null }
 }
 

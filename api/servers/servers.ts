@@ -13,6 +13,7 @@ import { cancelActive, findActive } from '../operations/operations.ts'
 import { dataOf } from '../operations/procedure.ts'
 import type { OperationTable } from '../operations/tables.ts'
 import { billServer } from './backup-pricing.ts'
+import { yieldTurns } from './backup-turns.ts'
 import { begin, endCopy, type Started } from './begin.ts'
 import { bootTime } from './billing-start.ts'
 import { addedCost, difference, growsDiskOnly, requireTurnOn, resizePlan, updateMetadata } from './changes.ts'
@@ -74,6 +75,7 @@ export class Servers {
         await requireGrace(tx, actor.accountId, server.price_hour, clock.now() - this.#options.graceMs)
       const now = clock.now()
       canceled = await cancelActive(tx, serverSubject(serverId), now)
+      await yieldTurns(tx, server, canceled, now)
       const change = await endCopy(tx, server, now)
       const begun = await begin(tx, server, type, { force, timeout_seconds }, { now, change })
       await remember(tx, begun.operation.operation_id)
@@ -161,6 +163,7 @@ export class Servers {
       const resize = dataIf('resize', active)
       if (resize) await release(tx, server, resize.growth, 0)
       await this.#endBilling(tx, server, active)
+      await yieldTurns(tx, server, canceled, now)
       await endCopy(tx, server, now)
       const begun = await beginDelete(tx, server, now)
       await remember(tx, begun.operation.operation_id)

@@ -196,13 +196,17 @@ export async function poolsOfRunning(db: Queries): Promise<string[]> {
   return rows.map(({ pool }) => pool)
 }
 
-/** Sets the time of a server's next backup, if it has backups. */
-export async function postponeBackup(db: Queries, serverId: string, until: number): Promise<void> {
-  await db
-    .updateTable('servers')
-    .set({ backup_due_at: until })
-    .where('server_id', '=', serverId)
-    .where('backup_due_at', 'is not', null)
+/** Sets the time of the next backup of the servers with these columns that have one, if it is before another time. */
+export async function postponeBackups(
+  db: Queries,
+  columns: Partial<Pick<ServerTable, 'server_id' | 'account_id' | 'pool'>>,
+  until: number,
+  before = Number.MAX_SAFE_INTEGER,
+): Promise<void> {
+  const update = db.updateTable('servers').set({ backup_due_at: until })
+  await update
+    .where((eb) => eb.and(columns))
+    .where('backup_due_at', '<', before)
     .execute()
 }
 

@@ -48,6 +48,7 @@ export function imageProcedures(options: ImportOptions): Record<'import', Runner
 
 const FAILURES: Record<Extract<SnapshotState, { state: 'failed' }>['code'], string> = {
   disk_full: 'The host has no room for the image. Try again later.',
+  slow: 'The image took too long to make. Try again.',
   failed: 'The image could not be made. Try again.',
 }
 

@@ -46,9 +46,9 @@ export async function packDifference(
   await give(draft, owner)
   // A header has room for a name of a kilobyte: paths start from the folder.
   const disk = `json:${JSON.stringify(diskNode(file, base, folder))}`
-  // A hostile disk has the host's one copy turn for this long, however many programs read it.
+  // A full copy, which replaces a difference that fails, needs the other half of the turn.
   const { timeoutMs, ...limits } = copyLimits(virtualSizeBytes)
-  const end = performance.now() + timeoutMs
+  const end = performance.now() + timeoutMs / 2
   const left = () => ({ timeoutMs: Math.max(1, Math.ceil(end - performance.now())) })
   const options = { ...limits, owner, signal, cwd: folder }
   const size = String(virtualSizeBytes)

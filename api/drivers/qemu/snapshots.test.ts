@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ManualClock } from '../../../test/harness/clock.ts'
 import type { ImageSpec } from '../images.ts'
 import { askAgent } from './agent.ts'
 import { archive } from './archive.ts'
@@ -187,6 +188,31 @@ test('disks are copied one after the other, and a copy that waits can be removed
     await world.driver.removeSnapshot(id)
   }
   for (const id of ids) await world.driver.destroy(id)
+})
+
+test('a copy whose turn is over ends, leaves nothing of itself, and lets the next one begin', async () => {
+  const [slow, next] = [await filled('slow', 60), await filled('next', 1)]
+  await world.driver.start(slow)
+  await world.driver.close()
+  const clock = new ManualClock()
+  const { snapshots, close } = await openSnapshots(world.dataDir, 0, clock)
+  let state = await snapshots.state(slow, 'slow')
+  await snapshots.state(next, 'next')
+  const begun = () => existsSync(join(world.dataDir, 'vms', slow, 'run/copy.qcow2'))
+  await world.until('it is being copied', async () => begun())
+  clock.advance(24 * 3600_000)
+  await world.until('it fails', async () => {
+    state = await snapshots.state(slow, 'slow')
+    return state.state !== 'copying'
+  })
+  expect(state).toMatchObject({ state: 'failed', code: 'slow' })
+  await world.until('the next is ready', async () => (await snapshots.state(next, 'next')).state === 'ready')
+  await close()
+  expect(await rest(slow)).toEqual([])
+  await world.restart()
+  expect((await world.driver.inspect(slow)).power).toBe('running')
+  await world.driver.removeSnapshot('next')
+  for (const id of [slow, next]) await world.driver.destroy(id)
 })
 
 test('a backup of a disk from a snapshot has the snapshot, also one that was removed', async () => {

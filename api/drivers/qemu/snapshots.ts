@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { KeyedMutex, Semaphore } from '../../concurrency.ts'
+import { KeyedMutex } from '../../concurrency.ts'
+import { CopyTurns } from '../copy-turns.ts'
 import { DriverError, type MachineState } from '../driver.ts'
 import {
   type FileSpec,
@@ -16,7 +17,7 @@ import { machineOwner } from './host/owner.ts'
 import type { StoredImage } from './images/images.ts'
 import type { Context } from './launch.ts'
 import type { Machine } from './machine.ts'
-import { pack, type Source, sha256Of } from './pack.ts'
+import { copyLimits, pack, type Source, sha256Of } from './pack.ts'
 import { ReceivedFiles } from './received-files.ts'
 import { Room } from './room.ts'
 import { ShelfFiles } from './snapshot-files.ts'
@@ -64,8 +65,10 @@ const COPYING_SHARE = 0.3
 /** Aborts the work of this process; the next one continues it. */
 const CLOSED = new Error('The service ends')
 const REMOVED = new Error('The snapshot was removed')
+const TOO_SLOW = new Error('The copy of the disk took too long')
+const GIB = 2 ** 30
 
-/** Copies disks of machines: one at a time, so that guests keep the disk to themselves. */
+/** Copies disks of machines: one at a time, so that guests keep the disk to themselves, and owners in turn. */
 export class Snapshots {
   readonly #options: Options
   readonly #shelf: Shelf
@@ -75,7 +78,7 @@ export class Snapshots {
   /** Failures that nobody has asked about yet. */
   readonly #failures = new Map<string, Extract<SnapshotState, { state: 'failed' }>>()
   readonly #readings = new Map<string, Reading>()
-  readonly #turns = new Semaphore(1)
+  readonly #turns: CopyTurns
   /** See Driver.snapshotFiles. */
   readonly files: ShelfFiles
   readonly trials: Trials
@@ -90,6 +93,7 @@ export class Snapshots {
     const { dataDir } = options.context.layout
     this.#shelf = new Shelf(options.context.layout)
     this.#room = new Room(dataDir, options.reserveBytes)
+    this.#turns = new CopyTurns(options.context.clock)
     this.#files = new ReceivedFiles(options.context, this.#shelf, this.#room)
     const { context, booting } = options
     const use: Snapshots['use'] = (id, work) => this.use(id, work)
@@ -184,7 +188,7 @@ export class Snapshots {
   async #compare(id: string, signal: AbortSignal): Promise<VerifyState> {
     const manifest = await this.#shelf.find(id)
     if (!manifest) return { state: 'damaged', message: 'The snapshot is missing' }
-    await this.#turn(signal)
+    await this.#turns.acquire('the service itself', signal)
     try {
       for (const [file, expected] of this.#shelf.hashes(id, manifest)) {
         const sha256 = await sha256Of(file, signal)
@@ -193,7 +197,7 @@ export class Snapshots {
       }
       return { state: 'intact' }
     } finally {
-      this.#turns.release()
+      this.#turns.release(true)
     }
   }
 
@@ -265,7 +269,8 @@ export class Snapshots {
     // Programs that were aborted do not report why.
     const cause: unknown = abort.signal.aborted ? abort.signal.reason : error
     log.error({ server_id: serverId, snapshot_id: id, err: cause }, 'The disk was not copied')
-    const code = cause instanceof DriverError && cause.code === 'disk_full' ? 'disk_full' : 'failed'
+    const isFull = cause instanceof DriverError && cause.code === 'disk_full'
+    const code = isFull ? 'disk_full' : cause === TOO_SLOW ? 'slow' : 'failed'
     this.#failures.set(id, { state: 'failed', code, message: String(cause).slice(0, 500) })
     await this.#giveUp(id).catch((failure: unknown) =>
       log.error({ snapshot_id: id, err: failure }, 'The rest of a copy was not removed'),
@@ -274,32 +279,22 @@ export class Snapshots {
 
   async #work(id: string, job: Job, draft: Draft): Promise<void> {
     const { signal } = job.abort
-    await this.#turn(signal)
+    const record = await this.#options.machine(draft.serverId).readRecord()
+    await this.#turns.acquire(record?.spec.owner ?? draft.serverId, signal)
+    const mostBytes = record ? record.spec.diskGb * GIB : draft.virtualSizeBytes
+    const stop = this.#turns.limit(copyLimits(mostBytes).timeoutMs, () => job.abort.abort(TOO_SLOW))
     let unwatch = () => {}
+    let isMade = false
     try {
       await this.#room.require(await this.#bytesOf(draft.serverId))
       // Guests come first: a copy ends before it takes the space that they may still need.
       unwatch = this.#room.watch((error) => job.abort.abort(error))
       await this.#copy(id, job, draft)
+      isMade = true
     } finally {
       unwatch()
-      this.#turns.release()
-    }
-  }
-
-  /** Waits until no other disk is being copied. */
-  async #turn(signal: AbortSignal): Promise<void> {
-    const turn = this.#turns.acquire()
-    const ended = Promise.withResolvers<never>()
-    const onAbort = () => ended.reject(signal.reason)
-    signal.addEventListener('abort', onAbort, { once: true })
-    try {
-      await Promise.race([turn, ended.promise])
-    } catch (error) {
-      void turn.then(() => this.#turns.release())
-      throw error
-    } finally {
-      signal.removeEventListener('abort', onAbort)
+      stop()
+      this.#turns.release(isMade)
     }
   }
 

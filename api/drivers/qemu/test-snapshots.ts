@@ -1,4 +1,4 @@
-import { systemClock } from '../../clock.ts'
+import { type Clock, systemClock } from '../../clock.ts'
 import type { VolumeDriver } from '../volumes.ts'
 import { BootingMachines } from './booting.ts'
 import { Cgroups } from './host/cgroup.ts'
@@ -21,6 +21,7 @@ class TestVolumes extends QemuVolumes {
 export async function openSnapshots(
   dataDir: string,
   reserveBytes = 0,
+  clock: Clock = systemClock,
 ): Promise<{ snapshots: Snapshots; volumes: VolumeDriver; close: () => Promise<void> }> {
   const quiet = () => {}
   const layout = new Layout(dataDir)
@@ -32,7 +33,7 @@ export async function openSnapshots(
     address: '127.0.0.1',
     volumes: new VolumeShelf(layout),
     cgroups: await Cgroups.open('berth-test'),
-    clock: systemClock,
+    clock,
     log: { info: quiet, warn: quiet, error: quiet },
     ownUsers: process.getuid?.() === 0,
     isWalled: true,

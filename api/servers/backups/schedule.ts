@@ -10,7 +10,7 @@ import type { Offsite } from '../../snapshots/offsite.ts'
 import { isUsingSnapshot } from '../queries.ts'
 import { copyDisk } from '../snapshots/snapshots.ts'
 import { checkAction } from '../states.ts'
-import { lockServer, postponeBackup } from '../store.ts'
+import { lockServer, postponeBackups } from '../store.ts'
 import { BootChecks } from './boot-checks.ts'
 import { dueBackup, poolsToBackUp } from './due.ts'
 import { verifyCopies } from './verify.ts'
@@ -104,7 +104,7 @@ export class BackupSchedule {
         { err: error, server_id: due.server_id },
         'a backup could not be begun; it is tried again later',
       )
-      await postponeBackup(db, due.server_id, clock.now() + POSTPONED_MS)
+      await postponeBackups(db, { server_id: due.server_id }, clock.now() + POSTPONED_MS)
     }
   }
 

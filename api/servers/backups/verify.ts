@@ -4,7 +4,7 @@ import type { Database } from '../../database/database.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Offsite } from '../../snapshots/offsite.ts'
 import { recordVerified, unverifiedCopies, verifyLater, verifySharing } from '../../snapshots/verification.ts'
-import { postponeBackup } from '../store.ts'
+import { postponeBackups } from '../store.ts'
 
 /** Copies of a pool that one look may verify. A host reads one at a time. */
 const AT_ONCE = 20
@@ -46,7 +46,7 @@ async function verifyIn(pool: string, { db, clock, drivers, log, offsite }: Veri
     await db.transaction().execute(async (tx) => {
       const isLost = await recordVerified(tx, snapshot_id, found, now)
       // Another one takes its place as soon as possible.
-      if (isLost) await postponeBackup(tx, server_id, now)
+      if (isLost) await postponeBackups(tx, { server_id }, now)
     })
   }
 }

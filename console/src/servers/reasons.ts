@@ -8,6 +8,7 @@ export const useReasonText = messages({
     boot_failed: 'The server shut down before SSH was ready. Check its user data and its image.',
     boot_timeout:
       'SSH on the server was not ready in time. The server keeps running and may still become ready.',
+    copy_too_slow: 'The disk took too long to copy. Stop the server, or let it write less, and try again.',
     crash_loop: 'The server crashed several times in a row.',
     crashed: 'The server crashed and is being started again.',
     disk_full: 'The host has no space left. Try again later, or contact the operator.',
@@ -32,6 +33,7 @@ export const useReasonText = messages({
     boot_failed: 'Сервер выключился раньше, чем заработал SSH. Проверьте user data и образ.',
     boot_timeout:
       'SSH на сервере не заработал вовремя. Сервер продолжает работать, SSH может ответить позже.',
+    copy_too_slow: 'Диск копировался слишком долго. Остановите сервер или уменьшите запись и повторите.',
     crash_loop: 'Сервер аварийно завершился несколько раз подряд.',
     crashed: 'Сервер аварийно завершился и запускается снова.',
     disk_full: 'На хосте не осталось места. Повторите позже или обратитесь к оператору.',
