@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs'
-import type { Document } from '@berth/sdk'
+import type { Document, DocumentDetails } from '@berth/sdk'
 import { Command } from 'commander'
 import { exitCodes, Refusal } from './errors.ts'
 import { addLimitOption, type LimitOptions, upTo } from './flags.ts'
@@ -12,6 +12,7 @@ const columns: Columns<Document> = {
   type: ({ type }) => type,
   number: ({ number }) => number,
   period: ({ period }) => period,
+  corrects: ({ corrects }) => corrects?.number,
   vat: ({ vat_rub }) => rub(vat_rub),
   total: ({ total_rub }) => rub(total_rub),
   opening: ({ opening_balance_rub }) => rub(opening_balance_rub),
@@ -20,11 +21,18 @@ const columns: Columns<Document> = {
   sha256: ({ sha256 }) => sha256,
 }
 
+/** The lines that one document has besides. */
+const details: Columns<DocumentDetails> = {
+  ...columns,
+  reason: ({ correction }) => correction?.reason,
+  corrections: ({ corrections }) => corrections.map(({ number }) => number).join(', '),
+}
+
 export function documentsCommand(): Command {
   return addLimitOption(
     listCommand({
       name: 'documents',
-      description: 'list invoices and statements, newest first',
+      description: 'list invoices, statements and corrections, newest first',
       columns,
       shown: ['id', 'type', 'number', 'period', 'total', 'closing'],
       items: async (session, options: LimitOptions) =>
@@ -35,7 +43,7 @@ export function documentsCommand(): Command {
 
 export function documentCommand(): Command {
   return new Command('document')
-    .description('show an invoice or statement, or download it')
+    .description('show an invoice, statement or correction, or download it')
     .argument('<id>', 'id of the document')
     .option('--pdf <file>', 'write it to a file as PDF')
     .option('--csv', 'print CSV, regardless of -o')
@@ -47,7 +55,7 @@ export function documentCommand(): Command {
           note(`The document is in ${pdf}.`)
         }
         if (csv) return showText(terminal.stdout, await berth.documents.csv(id))
-        if (pdf === undefined) await show(await berth.documents.get(id), columns)
+        if (pdf === undefined) await show(await berth.documents.get(id), details)
       }),
     )
 }

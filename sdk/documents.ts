@@ -5,11 +5,11 @@ export function documents(call: Call) {
   const list = (query: Query<'GET /account/documents'> = {}, options?: CallOptions) =>
     call('GET /account/documents', { query }, options)
   return {
-    /** One page of invoices and statements. */
+    /** One page of invoices, statements and corrections. */
     list,
     /** All, page by page. */
     listAll: (options?: CallOptions) => everyItem(list, 'document_id', {}, options),
-    /** With its lines. */
+    /** With its lines, and with its corrections. */
     get: (document_id: string, options?: CallOptions) =>
       call('GET /account/documents/{document_id}', { path: { document_id } }, options),
     /** In the language of the account's owner at the time of issue. */

@@ -4,6 +4,7 @@ import type {
   AnnouncementCreate,
   AnnouncementUpdate,
   Arrival,
+  CorrectionCreate,
   Credit,
   CreditLimitChange,
   Debit,
@@ -120,17 +121,35 @@ const installation = (call: Call) => ({
     call('GET /operator/operations', { query }, options),
 })
 
-/** Operators' views and actions. They need an operator signed in on a page of the service, or an operator's token. */
-export const operator = (call: Call) => ({
-  /** One page of all accounts. */
-  accounts: (query: Query<'GET /operator/accounts'> = {}, options?: CallOptions) =>
-    call('GET /operator/accounts', { query }, options),
-  /** One page of the invoices and statements of an account. */
+/** Invoices, statements and corrections of an account. */
+const documents = (call: Call) => ({
+  /** One page of the invoices, statements and corrections of an account. */
   documents: (
     account_id: string,
     query: Query<'GET /operator/accounts/{account_id}/documents'> = {},
     options?: CallOptions,
   ) => call('GET /operator/accounts/{account_id}/documents', { path: { account_id }, query }, options),
+  /** With its lines and corrections. */
+  document: (account_id: string, document_id: string, options?: CallOptions) =>
+    call(
+      'GET /operator/accounts/{account_id}/documents/{document_id}',
+      { path: { account_id, document_id } },
+      options,
+    ),
+  /** Issues a credit or debit note of an invoice and books it, once for each reference. */
+  correctDocument: (account_id: string, document_id: string, body: CorrectionCreate, options?: CallOptions) =>
+    call(
+      'POST /operator/accounts/{account_id}/documents/{document_id}/corrections',
+      { path: { account_id, document_id }, body },
+      options,
+    ),
+})
+
+/** Operators' views and actions. They need an operator signed in on a page of the service, or an operator's token. */
+export const operator = (call: Call) => ({
+  /** One page of all accounts. */
+  accounts: (query: Query<'GET /operator/accounts'> = {}, options?: CallOptions) =>
+    call('GET /operator/accounts', { query }, options),
   /** Opens an account, once for each `external_id`. */
   createAccount: (body: AccountCreate, options?: CallOptions) =>
     call('POST /operator/accounts', { body }, options),
@@ -172,4 +191,5 @@ export const operator = (call: Call) => ({
   ...announcements(call),
   ...money(call),
   ...installation(call),
+  ...documents(call),
 })

@@ -7,6 +7,7 @@ const events = {
   'balance.low': 'account:read',
   'balance.depleted': 'account:read',
   'balance.topped_up': 'account:read',
+  'invoice.corrected': 'account:read',
 } as const
 
 declare module '../events/types.ts' {

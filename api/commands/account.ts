@@ -16,6 +16,7 @@ import { canonicalEmail } from '../people/person/people.ts'
 import { pricesCommand } from './account-prices.ts'
 import { requireValid } from './checked.ts'
 import { closeCommand } from './close.ts'
+import { addDocumentCommands } from './document.ts'
 import { paged, printMore, wholeNumber } from './listing.ts'
 import { accountByEmail, accountByNameOrId, type ReadConfig, shortTime, withDatabase } from './operator.ts'
 import { printFields, printTable } from './print.ts'
@@ -47,6 +48,7 @@ export function accountCommands(config: ReadConfig): Command {
   addQuotaCommand(account, config)
   account.addCommand(pricesCommand(config))
   addCreditLimitCommand(account, config)
+  addDocumentCommands(account, config)
   return account
 }
 

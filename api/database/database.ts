@@ -102,6 +102,7 @@ export const migrations: Record<string, () => Promise<Migration>> = {
   '0075-sources': () => import('./migrations/0075-sources.ts'),
   '0076-bank-transfers': () => import('./migrations/0076-bank-transfers.ts'),
   '0077-signs': () => import('./migrations/0077-signs.ts'),
+  '0078-corrections': () => import('./migrations/0078-corrections.ts'),
 }
 
 /**

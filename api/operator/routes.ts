@@ -8,7 +8,7 @@ import type { OperationSchemas } from '../operations/schema.ts'
 import { operationView } from '../operations/view.ts'
 import type { Offsite } from '../snapshots/offsite.ts'
 import { type OperatorAccountOptions, operatorAccountRoutes } from './account-routes.ts'
-import { operatorDocumentsRoute } from './document-routes.ts'
+import { operatorDocumentRoutes } from './document-routes.ts'
 import { imagesByPool, roomByZone } from './hosts.ts'
 import { offsiteRoute } from './offsite.ts'
 import { type OperatorPaymentOptions, operatorPaymentRoutes } from './payment-routes.ts'
@@ -35,7 +35,7 @@ export function operatorRoutes(options: OperatorOptions): Route[] {
     ...operatorServerRoutes(options),
     ...operatorPaymentRoutes(options),
     operatorTransferRoute(options),
-    operatorDocumentsRoute(options),
+    ...operatorDocumentRoutes(options),
     ...hostRoutes(options),
     offsiteRoute(options),
     operationsRoute(options),

@@ -266,6 +266,38 @@ export const Debit = Type.Object(
   { title: 'Debit', description: 'An amount to take from the balance of an account' },
 )
 
+const CorrectionLine = Type.Object(
+  {
+    amount_rub: Type.String({
+      ...Amount,
+      description:
+        'Amount in rubles, above zero, with at most two decimals, as the items of the invoice: with VAT only if its prices include it',
+      examples: ['95.92'],
+    }),
+    item_id: Type.Optional(
+      uuid('01a1fb45-1ac2-75b7-a056-9ee82769d403', 'Id of an item that has a line in the invoice'),
+    ),
+  },
+  { title: 'CorrectionLineCreate', description: 'A change of the charges, perhaps of those for one item' },
+)
+
+export const CorrectionCreate = Type.Object(
+  {
+    type: Type.Enum(['credit_note', 'debit_note'], {
+      description: '`credit_note` lowers the invoice and adds to the balance; `debit_note` does the opposite',
+      examples: ['credit_note'],
+    }),
+    lines: Type.Array(CorrectionLine, {
+      minItems: 1,
+      maxItems: 50,
+      description: 'The changes of the charges, at most 50',
+    }),
+    reason: Reason,
+    reference: Reference,
+  },
+  { title: 'CorrectionCreate', description: 'How an invoice is corrected, and why' },
+)
+
 const size = {
   cpu: Type.Integer({ description: 'Cores', examples: [64] }),
   ram_mb: Type.Integer({ description: 'Memory in MB', examples: [524_288] }),

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { createPromoCode } from '../../api/credits/codes.ts'
 import { addMember } from '../../api/people/membership/members.ts'
 import { createPerson } from '../../api/people/person/people.ts'
+import { chargeHour, creditInvoice } from '../harness/invoiced.ts'
 import { playedProviders } from '../harness/payment-providers.ts'
 import { pdfText } from '../harness/pdf-text.ts'
 import { BANK, selling } from '../harness/seller.ts'
@@ -168,8 +169,14 @@ test('an operator sees why a payment was not booked, and refunds it, by clicking
 }, 60_000)
 
 for (const [language, words] of Object.entries({
-  en: { card: 'Invoices and statements', row: 'November 2026', file: 'Download document 1 as PDF' },
-  ru: { card: 'Счета и выписки', row: 'ноябрь 2026 г.', file: 'Скачать документ 1 в формате PDF' },
+  en: {
+    ...{ card: 'Invoices and statements', row: 'November 2026', file: 'Download document 1 as PDF' },
+    ...{ note: 'Credit note to 1', noteFile: 'Download document 2 as PDF' },
+  },
+  ru: {
+    ...{ card: 'Счета и выписки', row: 'ноябрь 2026 г.', file: 'Скачать документ 1 в формате PDF' },
+    ...{ note: 'Корректировка на уменьшение к счёту 1', noteFile: 'Скачать документ 2 в формате PDF' },
+  },
 }))
   test(`a customer downloads the documents of past months, in ${language}`, async () => {
     const t = await serveConsole(selling())
@@ -179,16 +186,22 @@ for (const [language, words] of Object.entries({
     })
     const personId = owner?.person_id ?? ''
     await addMember(t.db, t.clock, { accountId: t.accountId, personId, role: 'owner' })
+    await chargeHour(t, t.accountId)
     t.clock.advance(Date.parse('2026-12-01T00:00:00Z') - t.clock.now())
     await t.app.billing.look()
+    await creditInvoice(t, t.accountId)
     const page = await t.open(browser, { locale: language })
     await page.goto(`${t.address}/billing`)
     const documents = page.getByRole('region', { name: words.card }).first()
-    await documents.getByRole('row').filter({ hasText: words.row }).waitFor()
+    await documents.getByRole('row').filter({ hasText: words.row }).first().waitFor()
+    await documents.getByRole('row').filter({ hasText: words.note }).waitFor()
     const downloading = page.waitForEvent('download')
     await page.getByRole('link', { name: words.file }).click()
     const file = await downloading
-    expect(file.suggestedFilename()).toBe('statement-2026-11.pdf')
+    expect(file.suggestedFilename()).toBe('invoice-2026-11.pdf')
     const text = pdfText(readFileSync(await file.path()))
-    expect(text).toContain(language === 'ru' ? 'Выписка № 1' : 'Statement No. 1')
+    expect(text).toContain(language === 'ru' ? 'Счёт № 1' : 'Invoice No. 1')
+    const next = page.waitForEvent('download')
+    await page.getByRole('link', { name: words.noteFile }).click()
+    expect((await next).suggestedFilename()).toBe('credit_note-2026-11-2.pdf')
   }, 60_000)

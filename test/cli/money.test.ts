@@ -8,6 +8,7 @@ import { parseCatalog } from '../../api/catalog/file.ts'
 import { createPromoCode } from '../../api/credits/codes.ts'
 import { parseMoney } from '../../api/money.ts'
 import { catalogText } from '../harness/app.ts'
+import { chargeHour, creditInvoice } from '../harness/invoiced.ts'
 import { playedProviders } from '../harness/payment-providers.ts'
 import { pdfText } from '../harness/pdf-text.ts'
 import { BANK, selling } from '../harness/seller.ts'
@@ -126,6 +127,21 @@ test('invoices and statements are listed, and downloaded as PDF and CSV', async 
   expect(pdfText(readFileSync(file))).toContain('Statement No. 1 of 1 December 2026')
   const missing = await t.run(`account document ${id} --pdf ${folder}/missing/statement.pdf`)
   expect(missing).toMatchObject({ code: 1, err: expect.stringContaining('Name another file.') })
+})
+
+test('an invoice names its corrections, and a correction its invoice', async () => {
+  const t = await loggedIn(selling())
+  await chargeHour(t, t.accountId)
+  t.clock.advance(Date.parse('2026-12-01T00:00:00Z') - t.clock.now())
+  await t.app.billing.look()
+  const { invoiceId, noteId } = await creditInvoice(t, t.accountId)
+  await expectSession(t, 'correction', [
+    'account documents',
+    `account document ${invoiceId}`,
+    `account document ${noteId}`,
+    `account document ${noteId} -o json`,
+    `account document ${noteId} --csv`,
+  ])
 })
 
 test('a card that a payment has saved is charged by its last four digits, and deleted', async () => {

@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest'
+import { operatorScopes } from '../../api/http/contract/auth.ts'
+import { createOperatorToken } from '../../api/operator/tokens.ts'
 import { isBerthError } from '../../sdk/index.ts'
 import { ed25519 } from '../api/harness/keys.ts'
+import { chargeHour } from '../harness/invoiced.ts'
 import { pdfText } from '../harness/pdf-text.ts'
 import { BANK, selling } from '../harness/seller.ts'
 import { meanwhile, type Service, service } from './harness/client.ts'
@@ -45,6 +48,27 @@ test('documents are listed, read, and downloaded as a PDF', async () => {
   expect(await berth.documents.csv(id)).toContain('closing_balance')
   const pdf = await berth.documents.pdf(id)
   expect(pdfText(Buffer.from(await pdf.arrayBuffer()))).toContain('Statement No. 1')
+})
+
+test('an operator corrects an invoice, and its customer reads the correction', async () => {
+  const t = await service(selling())
+  const { berth } = t
+  const item_id = await chargeHour(t, t.accountId)
+  t.clock.advance(Date.parse('2026-12-01T00:00:00Z') - t.clock.now())
+  await t.app.billing.look()
+  const [invoice] = (await berth.documents.list()).items
+  const id = invoice?.document_id ?? ''
+  const year = { name: 'shop', cidrs: ['127.0.0.0/8'], createdBy: 'root', expiresAt: t.clock.now() + 1e7 }
+  const token = await createOperatorToken(t.db, t.clock, { ...year, scopes: operatorScopes })
+  const { operator } = t.client({ token: token.value })
+  expect((await operator.document(t.accountId, id)).projects[0]?.items[0]?.item_id).toBe(item_id)
+  const note = await operator.correctDocument(t.accountId, id, {
+    ...{ type: 'credit_note', lines: [{ amount_rub: '12', item_id }] },
+    ...{ reason: 'An outage', reference: 'c-1' },
+  })
+  expect(note).toMatchObject({ number: '2', total_rub: '-12.00', corrects: { number: invoice?.number } })
+  expect(await berth.documents.get(note.document_id)).toEqual(note)
+  expect((await berth.documents.get(id)).corrections.map(({ number }) => number)).toEqual(['2'])
 })
 
 test('an invoice for a bank transfer is asked for and read', async () => {

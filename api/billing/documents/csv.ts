@@ -1,4 +1,4 @@
-import type { DocumentContent } from './schema.ts'
+import type { CorrectionContent, DocumentFile } from './schema.ts'
 
 const HEADER = 'number,period,line,project,item_type,item_id,name,hours,created_at,amount_rub'
 
@@ -14,9 +14,11 @@ interface Line {
 }
 
 /** A document as CSV (RFC 4180): a row for each line, sum and balance. */
-export function documentCsv(content: DocumentContent): string {
+export function documentCsv(content: DocumentFile): string {
   const { number, period } = content
-  const rows = linesOf(content).map(
+  const { correction } = content
+  const lines = correction ? correctionLines(content, correction) : linesOf(content)
+  const rows = lines.map(
     ({ line, project, itemType = '', itemId = '', name = '', hours, createdAt = '', amount }) =>
       [
         ...[number, period, line, field(project ?? ''), itemType, itemId, field(name)],
@@ -26,7 +28,7 @@ export function documentCsv(content: DocumentContent): string {
   return [HEADER, ...rows, ''].join('\r\n')
 }
 
-function linesOf(content: DocumentContent): Line[] {
+function linesOf(content: DocumentFile): Line[] {
   const items = content.projects.flatMap(({ name: project, items, more_items }): Line[] => [
     ...items.map(({ item_type, item_id, name, hours, amount_rub }) => ({
       ...{ line: 'item', project, itemType: item_type, itemId: item_id, name, hours, amount: amount_rub },
@@ -49,6 +51,26 @@ function linesOf(content: DocumentContent): Line[] {
     { line: 'net', amount: content.net_rub },
     { line: 'vat', amount: content.vat_rub },
     { line: 'total', amount: content.total_rub },
+    { line: 'closing_balance', amount: content.closing_balance_rub },
+  ]
+}
+
+function correctionLines(
+  { corrects, net_rub, vat_rub, total_rub, ...content }: DocumentFile,
+  { reason, lines, before, after }: CorrectionContent['correction'],
+): Line[] {
+  const corrected = { name: corrects?.number ?? '', createdAt: corrects?.issued_at ?? '' }
+  return [
+    { line: 'opening_balance', amount: content.opening_balance_rub },
+    { line: 'corrected_document', ...corrected, amount: before.total_rub },
+    ...lines.map(({ item_type, item_id, name, amount_rub }) => ({
+      ...{ line: item_id === null ? 'correction' : 'item', itemType: item_type ?? '', itemId: item_id ?? '' },
+      ...{ name: name ?? '', amount: amount_rub },
+    })),
+    { line: 'net', amount: net_rub },
+    { line: 'vat', amount: vat_rub },
+    { line: 'total', name: reason, amount: total_rub },
+    { line: 'corrected_total', amount: after.total_rub },
     { line: 'closing_balance', amount: content.closing_balance_rub },
   ]
 }

@@ -106,6 +106,7 @@ function lastDocument(tx: Queries, accountId: string) {
     .selectFrom('documents')
     .select(['closing_balance', 'last_transaction'])
     .where('account_id', '=', accountId)
+    .where('corrects', 'is', null)
     .orderBy('month', 'desc')
     .limit(1)
     .executeTakeFirst()
@@ -133,6 +134,7 @@ async function issue(tx: Queries, options: Issuing, given: Issue): Promise<void>
     ...{ account_id: accountId, seller: seller.taxId, sequence, type: content.type, month: stretch.from },
     ...{ last_transaction: ledger.sequence ?? 0, vat, total, opening_balance: opening },
     closing_balance: opening - sumOf(movement.types) + sumOf(movement.sums),
+    ...{ corrects: null, corrected: null, reference: null },
     content: text,
     sha256: sha256Of(text),
     issued_at: Date.parse(content.issued_at),
@@ -146,7 +148,7 @@ async function issue(tx: Queries, options: Issuing, given: Issue): Promise<void>
 }
 
 /** The row of the series is locked until the transaction ends; one that fails takes no number. */
-async function nextNumber(tx: Queries, seller: string): Promise<number> {
+export async function nextNumber(tx: Queries, seller: string): Promise<number> {
   const { last_number } = await tx
     .insertInto('document_series')
     .values({ seller, last_number: 1 })

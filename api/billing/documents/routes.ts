@@ -3,9 +3,16 @@ import type { Database } from '../../database/database.ts'
 import { listOf, paged, pagingQuery } from '../../http/contract/paging.ts'
 import { type Route, route, type SetHeader } from '../../http/contract/route.ts'
 import { documentCsv } from './csv.ts'
-import { documentView, findDocument, listDocuments } from './documents.ts'
+import { documentFile, documentView, findDocument, listDocuments } from './documents.ts'
 import { documentPdf } from './pdf.ts'
-import { Document, DocumentCsv, DocumentDetails, DocumentPdf, documentProblems } from './schema.ts'
+import {
+  Document,
+  DocumentCsv,
+  DocumentDetails,
+  type DocumentFile,
+  DocumentPdf,
+  documentProblems,
+} from './schema.ts'
 
 const tag = 'Account'
 const path = '/account/documents'
@@ -15,13 +22,16 @@ interface Named {
   params: { document_id: string }
 }
 
-const onDocument = (db: Database) =>
+const onDocument = <Found>(
+  db: Database,
+  find: (db: Database, accountId: string, id: string) => Promise<Found>,
+) =>
   ({
     method: 'GET',
     scope: 'account:read',
     tag,
     params: { document_id: documentProblems.document_not_found },
-    load: ({ actor, params }: Named) => findDocument(db, actor.accountId, params.document_id),
+    load: ({ actor, params }: Named) => find(db, actor.accountId, params.document_id),
   }) as const
 
 export function documentRoutes({ db }: { db: Database }): Route[] {
@@ -34,7 +44,7 @@ export function documentRoutes({ db }: { db: Database }): Route[] {
       tag,
       summary: 'List invoices and statements',
       description:
-        'The documents of the account, newest first: one for each calendar month (UTC) in which its balance changed, issued when the month is charged completely. The list is empty if the operator issues none.',
+        'The documents of the account, newest first: one for each calendar month (UTC) in which its balance changed, issued when the month is charged completely, and corrections of invoices. The list is empty if the operator issues none.',
       query: Type.Object(pagingQuery),
       reply: { 200: listOf(Document) },
       run: (call) => paged(call, (page) => listDocuments(db, call.actor.accountId, page), documentView),
@@ -42,10 +52,10 @@ export function documentRoutes({ db }: { db: Database }): Route[] {
     route({
       id: 'getDocument',
       path: `${path}/:document_id`,
-      ...onDocument(db),
+      ...onDocument(db, findDocument),
       summary: 'Get an invoice or statement',
       description:
-        'The document with its lines, as it was issued: it never changes. Charges and payments that were booked after their month had its document are in the next one.',
+        'The document with its lines, as it was issued: it never changes. What was wrong is corrected by a document of its own, which `corrections` names. Charges and payments that were booked after their month had its document are in the next one.',
       reply: { 200: DocumentDetails },
       run: async ({ loaded }) => loaded,
     }),
@@ -58,7 +68,7 @@ function fileRoutes(db: Database): Route[] {
     route({
       id: 'getDocumentPdf',
       path: `${path}/:document_id/content.pdf`,
-      ...onDocument(db),
+      ...onDocument(db, documentFile),
       summary: 'Get an invoice or statement as PDF',
       description:
         "The document in the language of the account's owner at the time of issue. It is rendered from the stored content, so its bytes stay the same for a version of Berth.",
@@ -72,7 +82,7 @@ function fileRoutes(db: Database): Route[] {
     route({
       id: 'getDocumentCsv',
       path: `${path}/:document_id/content.csv`,
-      ...onDocument(db),
+      ...onDocument(db, documentFile),
       summary: 'Get an invoice or statement as CSV',
       description:
         'The document as CSV (RFC 4180) with a header line, for spreadsheets and accounting: a row for each line, sum and balance. A text that begins like a formula has an apostrophe before it.',
@@ -86,6 +96,12 @@ function fileRoutes(db: Database): Route[] {
   ]
 }
 
-function nameFile(setHeader: SetHeader, { type, period }: DocumentDetails, ending: string): void {
-  setHeader('content-disposition', `attachment; filename="${type}-${period}.${ending}"`)
+function nameFile(
+  setHeader: SetHeader,
+  { type, period, corrects, number }: DocumentFile,
+  ending: string,
+): void {
+  // A month may have several corrections; a number has letters, digits, dashes and slashes.
+  const which = corrects ? `-${number.replaceAll('/', '-')}` : ''
+  setHeader('content-disposition', `attachment; filename="${type}-${period}${which}.${ending}"`)
 }

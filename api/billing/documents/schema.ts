@@ -6,14 +6,32 @@ import { MOST_LINES } from './movement.ts'
 
 export const documentProblems = defineProblems({
   document_not_found: { status: 404, title: 'No such document' },
+  document_not_correctable: { status: 409, title: 'Only an invoice can be corrected' },
+  correction_too_large: { status: 409, title: 'The document does not have as much left' },
+  too_many_corrections: { status: 409, title: 'Too many corrections' },
 })
 
-const DocumentType = Type.Enum(['invoice', 'statement'], {
+/** Corrections that a document and an account may have. */
+export const MOST_CORRECTIONS = 50
+export const MOST_OF_ACCOUNT = 1_000
+
+const DocumentType = Type.Enum(['invoice', 'statement', 'credit_note', 'debit_note'], {
   description:
-    '`invoice`: the charges of the month, with its payments and balances; `statement`: a month without charges. More will be added; show an unknown type by its name.',
+    '`invoice`: the charges of the month, with its payments and balances; `statement`: a month without charges; `credit_note` and `debit_note`: a correction of an invoice, which lowers or raises it. More will be added; show an unknown type by its name.',
   examples: ['invoice'],
 })
 const Count = (description: string, example: number) => Type.Integer({ description, examples: [example] })
+
+const Corrected = Type.Object(
+  {
+    document_id: uuid('01a1fb44-5a10-7c1d-8e4b-3d2c1b0a9f8e', 'Id of the document'),
+    number: Type.String({ description: 'Number of the document', examples: ['17'] }),
+    period: Type.String({ ...Month, description: 'Calendar month (UTC) of the document' }),
+    issued_at: timestamp('When it was issued'),
+  },
+  { title: 'CorrectedDocument', description: 'The invoice that a correction is of' },
+)
+export type Corrected = Static<typeof Corrected>
 
 const summary = {
   document_id: uuid('01a1fb44-5a10-7c1d-8e4b-3d2c1b0a9f8e', 'Id of the document'),
@@ -22,10 +40,20 @@ const summary = {
     description: 'Number of the document; the numbers of a seller have no gaps',
     examples: ['17'],
   }),
-  period: Type.String({ ...Month, description: 'Calendar month (UTC) of the document' }),
+  period: Type.String({
+    ...Month,
+    description: 'Calendar month (UTC) of the document, or of the one that it corrects',
+  }),
+  corrects: nullable(Corrected, {
+    description: 'The invoice that it corrects; null if it is no correction',
+    examples: [null],
+  }),
   currency: Currency,
   vat_rub: money('VAT in the total', '49.32'),
-  total_rub: money('Charges of the month, with VAT', '295.92'),
+  total_rub: money(
+    'Charges of the month, with VAT; of a correction the change of them, below zero in a credit note',
+    '295.92',
+  ),
   opening_balance_rub: money('Balance before the entries of the document', '1000.00'),
   closing_balance_rub: money('Balance after the entries of the document', '704.08'),
   issued_at: timestamp('When it was issued'),
@@ -37,7 +65,7 @@ const sha256 = Type.String({
 
 export const Document = Type.Object(
   { ...summary, sha256 },
-  { title: 'Document', description: 'An invoice or statement of a calendar month' },
+  { title: 'Document', description: 'An invoice or statement of a calendar month, or a correction' },
 )
 export type Document = Static<typeof Document>
 
@@ -133,6 +161,50 @@ const MoreEntries = Type.Object(
   { title: 'DocumentMoreEntries', description: 'Entries of one type that have no line of their own' },
 )
 
+const Sums = (description: string) =>
+  Type.Object(
+    {
+      net_rub: money('Without VAT', '246.60'),
+      vat_rub: money('VAT', '49.32'),
+      total_rub: money('With VAT', '295.92'),
+    },
+    { title: 'DocumentSums', description },
+  )
+
+const CorrectionLine = Type.Object(
+  {
+    item_type: nullable(ItemType, { description: 'Type of the item; null if the line names none' }),
+    item_id: nullable(ItemId, { description: 'Id of the item of the invoice; null if the line names none' }),
+    name: nullable(Type.String({ examples: ['web-1'] }), {
+      description: 'Name of the item as in the invoice; null if the line names none',
+    }),
+    amount_rub: money('Change of the charges, below zero in a credit note', '-95.92'),
+  },
+  { title: 'CorrectionLine', description: 'A change of the charges, perhaps of those for one item' },
+)
+
+const Correction = Type.Object(
+  {
+    reason: Type.String({ description: 'Why it was issued', examples: ['An outage on 3 November'] }),
+    lines: Type.Array(CorrectionLine, { description: 'The changes that add up to `charges_rub`' }),
+    before: Sums('The sums of the invoice with its earlier corrections'),
+    after: Sums('The sums of the invoice with this correction, too'),
+    transaction_id: uuid('01a1fb44-5a10-7c1d-8e4b-2f1e0d9c8b7a', 'Id of the entry that booked it'),
+  },
+  { title: 'DocumentCorrection', description: 'How a correction changes an invoice' },
+)
+
+const CorrectedBy = Type.Object(
+  {
+    document_id: summary.document_id,
+    type: DocumentType,
+    number: Type.String({ description: 'Number of the correction', examples: ['18'] }),
+    total_rub: money('Change of the total, below zero in a credit note', '-95.92'),
+    issued_at: summary.issued_at,
+  },
+  { title: 'CorrectedBy', description: 'A correction of the document' },
+)
+
 export const DocumentDetails = Type.Object(
   {
     ...summary,
@@ -147,14 +219,39 @@ export const DocumentDetails = Type.Object(
       description: `The first ${MOST_LINES} payments, refunds and corrections, oldest first`,
     }),
     more_entries: Type.Array(MoreEntries, { description: 'The other entries, by type', examples: [[]] }),
+    correction: nullable(Correction, {
+      description: 'How it changes the invoice that it corrects; null if it is no correction',
+      examples: [null],
+    }),
+    corrections: Type.Array(CorrectedBy, {
+      description: `Its corrections, oldest first, at most ${MOST_CORRECTIONS}; they are no part of what was issued`,
+      examples: [[]],
+    }),
     sha256,
   },
   { title: 'DocumentDetails', description: 'A document with its lines' },
 )
 export type DocumentDetails = Static<typeof DocumentDetails>
 
-/** The part of a document that is stored when it is issued. */
-export type DocumentContent = Omit<DocumentDetails, 'sha256'>
+/** A document as its files show it: the same for ever. */
+export type DocumentFile = Omit<DocumentDetails, 'corrections'>
+
+/** The part of a month's document that is stored when it is issued. */
+export type DocumentContent = Omit<DocumentDetails, 'sha256' | 'corrects' | 'correction' | 'corrections'>
+
+/** The same of a correction. */
+export type CorrectionContent = DocumentContent & {
+  corrects: Corrected
+  correction: Static<typeof Correction>
+}
+
+/** How an operator changes an invoice. Amounts are decimal strings above zero. */
+export interface CorrectionOrder {
+  type: 'credit_note' | 'debit_note'
+  lines: readonly { amount_rub: string; item_id?: string | undefined }[]
+  reason: string
+  reference: string
+}
 
 export const DocumentPdf = Type.String({
   format: 'binary',

@@ -5,7 +5,7 @@ declare module '../../database/schema.ts' {
   }
 }
 
-/** A document of an account and a month. It is never changed or deleted. */
+/** A document of an account and a month, or a correction of one. It is never changed or deleted. */
 export interface DocumentTable {
   document_id: string
   account_id: string
@@ -14,16 +14,20 @@ export interface DocumentTable {
   sequence: number
   /** The sequence with the prefix that was in force. */
   number: string
-  type: 'invoice' | 'statement'
-  /** The start of the month. */
+  type: 'invoice' | 'statement' | 'credit_note' | 'debit_note'
+  /** The start of the month; -1, -2… for an account's corrections, so that the last month's is none of them. */
   month: number
+  /** For a correction: the id of the corrected document, JSON of Corrected, and the operator's reference. */
+  corrects: string | null
+  corrected: string | null
+  reference: string | null
   /** The account's last entry at the time of issue: later entries of this month are in the next document. */
   last_transaction: number
   vat: number
   total: number
   opening_balance: number
   closing_balance: number
-  /** JSON of DocumentContent: all that is ever shown of the document. */
+  /** JSON of DocumentContent or CorrectionContent: all that is ever shown of the document. */
   content: string
   /** SHA-256 of the content, hex. */
   sha256: string

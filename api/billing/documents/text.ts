@@ -1,14 +1,23 @@
-import type { DocumentContent } from './schema.ts'
+import type { DocumentDetails } from './schema.ts'
 
-type Language = DocumentContent['language']
-type ItemType = DocumentContent['projects'][number]['items'][number]['item_type']
-type EntryType = DocumentContent['entries'][number]['type']
+type Language = DocumentDetails['language']
+type ItemType = DocumentDetails['projects'][number]['items'][number]['item_type']
+type EntryType = DocumentDetails['entries'][number]['type']
 
 interface Text {
-  types: Record<DocumentContent['type'], string>
+  types: Record<DocumentDetails['type'], string>
   /** The title, with the number and the day of issue. */
   title: (type: string, number: string, day: string) => string
   period: (month: string) => string
+  /** The corrected invoice; `isRise` of debit notes. */
+  corrects: (number: string, day: string, isRise: boolean) => string
+  reason: string
+  before: string
+  change: string
+  afterwards: string
+  isAddedToChange: string
+  balanceBefore: string
+  balanceAfter: string
   seller: string
   customer: string
   taxId: (id: string) => string
@@ -35,9 +44,22 @@ interface Text {
 }
 
 const english: Text = {
-  types: { invoice: 'Invoice', statement: 'Statement' },
+  types: {
+    invoice: 'Invoice',
+    statement: 'Statement',
+    credit_note: 'Credit note',
+    debit_note: 'Debit note',
+  },
   title: (type, number, day) => `${type} No. ${number} of ${day}`,
   period: (month) => `For ${month} (UTC)`,
+  corrects: (number, day) => `Corrects invoice No. ${number} of ${day}`,
+  reason: 'Reason',
+  before: 'Before',
+  change: 'Change',
+  afterwards: 'After',
+  isAddedToChange: 'VAT is added to the amounts of the items.',
+  balanceBefore: 'Balance before',
+  balanceAfter: 'Balance after',
   seller: 'Seller',
   customer: 'Customer',
   taxId: (id) => `Tax id ${id}`,
@@ -72,9 +94,23 @@ const english: Text = {
 }
 
 const russian: Text = {
-  types: { invoice: 'Счёт', statement: 'Выписка' },
+  types: {
+    invoice: 'Счёт',
+    statement: 'Выписка',
+    credit_note: 'Корректировочный счёт',
+    debit_note: 'Корректировочный счёт',
+  },
   title: (type, number, day) => `${type} № ${number} от ${day}`,
   period: (month) => `За ${month} (UTC)`,
+  corrects: (number, day, isRise) =>
+    `${isRise ? 'Увеличивает' : 'Уменьшает'} сумму счёта № ${number} от ${day}`,
+  reason: 'Основание',
+  before: 'До',
+  change: 'Изменение',
+  afterwards: 'После',
+  isAddedToChange: 'НДС добавляется к суммам позиций.',
+  balanceBefore: 'Остаток до',
+  balanceAfter: 'Остаток после',
   seller: 'Продавец',
   customer: 'Покупатель',
   taxId: (id) => `ИНН ${id}`,

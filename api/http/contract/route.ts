@@ -100,6 +100,7 @@ type PersonEvent =
   | 'account_credited'
   | 'account_debited'
   | 'payment_refunded'
+  | 'document_corrected'
   | 'announcement_changed'
   | 'transfer_booked'
   | 'promo_code_created'

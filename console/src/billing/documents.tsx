@@ -10,7 +10,7 @@ import { useBillingText } from './text.ts'
 
 const files = ['pdf', 'csv'] as const
 
-/** The invoices and statements of the account, each to download; nothing if there are none. */
+/** The invoices, statements and corrections of the account, each to download; nothing if there are none. */
 export function Documents() {
   const t = useBillingText()
   const format = useFormats()
@@ -19,6 +19,8 @@ export function Documents() {
   if (query.data?.total === 0) return null
   const monthOf = (period: string) =>
     new Date(`${period}-15`).toLocaleDateString(format.locale, { month: 'long', year: 'numeric' })
+  const typeOf = ({ type, corrects }: Document) =>
+    [t.documentTypes[type], ...(corrects ? [t.corrects(corrects.number)] : [])].join(' ')
   return (
     <Card title={t.documents}>
       <Loaded query={query}>
@@ -30,7 +32,7 @@ export function Documents() {
               idOf={({ document_id }) => document_id}
               columns={[
                 { title: t.monthOf, cell: ({ period }) => monthOf(period) },
-                { title: t.type, cell: ({ type }) => t.documentTypes[type] },
+                { title: t.type, cell: typeOf },
                 { title: t.number, cell: ({ number }) => number },
                 { title: t.vat, isNumber: true, cell: ({ vat_rub }) => format.money(vat_rub) },
                 { title: t.total, isNumber: true, cell: ({ total_rub }) => format.money(total_rub) },
@@ -50,7 +52,7 @@ export function Documents() {
   )
 }
 
-function Downloads({ document: { document_id, type, number, period } }: { document: Document }) {
+function Downloads({ document: { document_id, type, number, period, corrects } }: { document: Document }) {
   const t = useBillingText()
   return (
     <span className="row">
@@ -59,7 +61,7 @@ function Downloads({ document: { document_id, type, number, period } }: { docume
           key={file}
           className="button"
           href={`/v1/account/documents/${document_id}/content.${file}`}
-          download={`${type}-${period}.${file}`}
+          download={`${type}-${period}${corrects ? `-${number.replaceAll('/', '-')}` : ''}.${file}`}
           aria-label={t.download(file.toUpperCase(), number)}
         >
           {file.toUpperCase()}

@@ -1,3 +1,4 @@
+import { chargeHour } from '../../harness/invoiced.ts'
 import { BANK, selling } from '../../harness/seller.ts'
 import { withPayments } from '../payments/harness/payments.ts'
 import type { Meter } from './meter.ts'
@@ -49,6 +50,15 @@ export async function walkPayments(meter: Meter): Promise<void> {
   await call('PUT', '/account/auto_top_up', { ...sums, payment_method_id })
   await call('DELETE', `/account/payment_methods/${payment_method_id}`)
   await look('book a charge, and forget its method')
+  await chargeHour(t, t.accountId)
+  t.clock.advance(Date.parse('2027-01-01T00:00:00Z') - t.clock.now())
+  await meter.note('issue an invoice', () => t.app.billing.look())
+  const invoice = (await call('GET', '/account/documents')).body.items[0].document_id
+  const document = `/operator/accounts/${t.accountId}/documents/${invoice}`
+  await operator('GET', document)
+  const lines = [{ amount_rub: '12' }]
+  const note = { type: 'credit_note', lines, reason: 'An outage', reference: 'c-1' }
+  await operator('POST', `${document}/corrections`, note)
 }
 
 /** Uses the routes of promo codes and bank transfers. */

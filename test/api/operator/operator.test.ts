@@ -32,6 +32,7 @@ const credit = { amount: '500.00', type: 'payment', reason: 'Bank transfer', ref
 const reason = { reason: 'Sends spam' }
 
 const BODIES: Record<string, object> = {
+  corrections: { ...reason, type: 'credit_note', lines: [{ amount_rub: '1.00' }], reference: 'note-17' },
   accounts: { email: 'new@example.com' },
   announcements: { kind: 'notice', text: { en: 'News.', ru: 'Новость.' } },
   end: {},
@@ -52,7 +53,7 @@ async function routesOf(t: TestApp, accountId: string, serverId: string) {
     return Object.keys(methods).map((method): Parameters<Call> => {
       const filled = path
         .replace('{account_id}', accountId)
-        .replace(/\{(server|payment|announcement)_id\}/, serverId)
+        .replace(/\{(server|payment|announcement|document)_id\}/, serverId)
       if (method === 'post') return ['POST', filled, body]
       return [method === 'get' ? 'GET' : 'PATCH', filled]
     })
@@ -62,7 +63,7 @@ async function routesOf(t: TestApp, accountId: string, serverId: string) {
 test('only a person with the operator’s role and two-factor authentication gets in, as long as they have both', async () => {
   const { t, olga } = await withOperator()
   const routes = await routesOf(t, t.accountId, NOBODY)
-  expect(routes.length).toBe(48)
+  expect(routes.length).toBe(50)
   const owner = await signUp(t, 'ann@example.com')
   await turnOnTwoFactor(t, owner.call)
   const refused = async (call: Call) =>
