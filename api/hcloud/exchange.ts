@@ -255,8 +255,8 @@ export interface HcloudRoute {
   run: (x: Exchange, body: unknown) => Promise<Result>
 }
 
-/** The body of a reply, perhaps as encoded JSON with all numbers in it; undefined: there is none. */
-type Result = object | undefined
+/** The body of a reply, perhaps as JSON with all numbers in it; undefined: there is none. */
+type Result = object | string | undefined
 
 /** Declares a route; the schema gives `run` its type. */
 export function answer<Body extends TObject = TObject<Record<never, never>>>(

@@ -7,28 +7,31 @@ import { volumeLinks } from '../volumes/queries.ts'
 
 /** The volumes and firewalls of servers. One statement reads them, where the routes of /v1 would take two. */
 export class Links {
-  readonly #rows: Awaited<ReturnType<typeof linksOf.all>>
+  readonly #volumes = new Map<string, string[]>()
+  readonly #firewalls: readonly Link[]
 
-  constructor(rows: Awaited<ReturnType<typeof linksOf.all>>) {
-    this.#rows = rows
+  constructor(rows: readonly Link[]) {
+    this.#firewalls = rows.filter(({ kind }) => kind === 'firewall')
+    for (const { kind, server_id, id } of rows)
+      if (kind === 'volume' && server_id !== null)
+        this.#volumes.set(server_id, [...(this.#volumes.get(server_id) ?? []), id])
   }
 
   /** The ids of a server's volumes, newest first. */
-  volumesOf({ server_id }: Server): string[] {
-    const own = this.#rows.filter((row) => row.kind === 'volume' && row.server_id === server_id)
-    return own.map(({ id }) => id)
+  volumesOf({ server_id }: Server): readonly string[] {
+    return this.#volumes.get(server_id) ?? []
   }
 
   /** The ids of a server's firewalls, newest first. */
-  firewallsOf({ server_id, labels }: Server): string[] {
+  firewallsOf({ server_id, labels }: Server): readonly string[] {
+    if (this.#firewalls.length === 0) return []
     const isOf = (selector: string | null) =>
       selector !== null && isSelected(JSON.stringify(labels), selector)
-    const own = this.#rows.filter(
-      (row) => row.kind === 'firewall' && (row.server_id === server_id || isOf(row.selector)),
-    )
+    const own = this.#firewalls.filter((row) => row.server_id === server_id || isOf(row.selector))
     return [...new Set(own.map(({ id }) => id))]
   }
 }
+type Link = Awaited<ReturnType<typeof linksOf.all>>[number]
 
 const linksOf = prepared((db, { accountId }: { accountId: string }) =>
   firewallLinks(db, accountId).unionAll(volumeLinks(db, accountId)).orderBy('id', 'desc'),

@@ -17,7 +17,7 @@ interface Catalogue {
   /** By zone: the presets at the price of its first CPU type. */
   presets: ReadonlyMap<string, readonly Preset[]>
   /** The JSON text of what servers of one kind have in common, after their other fields, by what they are of. */
-  texts: Recent<Buffer>
+  texts: Recent<string>
 }
 
 async function readCatalogue(x: Exchange): Promise<Catalogue> {
@@ -29,7 +29,7 @@ async function readCatalogue(x: Exchange): Promise<Catalogue> {
     }),
   )
   const templates = await x.v1<Template[]>('listTemplates')
-  return { zones, presets: new Map(presets), templates, texts: new Recent<Buffer>(MOST_TEXTS) }
+  return { zones, presets: new Map(presets), templates, texts: new Recent<string>(MOST_TEXTS) }
 }
 
 /** The offers of the installation, to be shown in this reply. */
@@ -135,10 +135,10 @@ export class Offers {
    * Makes the JSON text of the last fields of an object.
    * @param key the name under which it is kept until the catalogue is read again; null: it is not kept
    */
-  async text(key: string | null, show: () => object): Promise<Buffer> {
+  async text(key: string | null, show: () => object): Promise<string> {
     const shown = show()
     await this.#x.settle()
-    const text = Buffer.from(`,${JSON.stringify(shown).slice(1)}`)
+    const text = `,${JSON.stringify(shown).slice(1)}`
     if (key !== null) this.catalogue.texts.set(key, text)
     return text
   }

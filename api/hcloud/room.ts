@@ -97,7 +97,7 @@ function mount(
       const result = await (isNaming ? parts.naming.run(x.accountId, () => run(x, given)) : run(x, given))
       await x.settle()
       reply.code(result ? status : 204).header('cache-control', 'no-store')
-      if (Buffer.isBuffer(result)) reply.type('application/json; charset=utf-8')
+      if (typeof result === 'string') reply.type('application/json; charset=utf-8')
       return reply.send(result)
     },
   })
