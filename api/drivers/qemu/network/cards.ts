@@ -64,6 +64,7 @@ export function elementsOf(cards: readonly Card[], resolverAddress: string, host
   const set = (keys: readonly string[]) => new Map(keys.map((key) => [key, ''] as const))
   const heard = (what: string) => names.map((name) => [name, `${what}_${name}`] as const)
   const networks = cards.map(({ network }) => network)
+  const prefixes = networks.map(({ number }) => prefixOf(number))
   const own = set(cards.map((card) => `${nameOf(card)} . ${addressOf(card)}`))
   return new Map([
     ...publicElements(networks, host.pools),
@@ -81,6 +82,7 @@ export function elementsOf(cards: readonly Card[], resolverAddress: string, host
     ['inet berth host6', set(host.host6)],
     ['inet berth open4', set(host.open4)],
     ['inet berth own', own],
+    ['inet berth own6', set(prefixes.map((prefix) => `${prefix} . ${prefix}`))],
     ['inet berth macs', set(cards.map((card) => `${nameOf(card)} . ${card.mac}`))],
     ['arp berth askers', set(cards.map((card) => `${nameOf(card)} . ${card.mac} . ${addressOf(card)}`))],
     ...privateElements(cards),

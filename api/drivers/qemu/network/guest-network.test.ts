@@ -8,7 +8,7 @@ import { addressesOf, RESOLVER } from '../../addresses.ts'
 import { findOutgoing } from '../../outgoing.ts'
 import { GuestNetwork } from './guest-network.ts'
 import { MOST_CONNECTIONS } from './rules.ts'
-import { askLong, frames, seen, sendPieces } from './test-frames.ts'
+import { askLong, errorFrames, frames, seen, sendPieces } from './test-frames.ts'
 import { Agent, asUser, NetworkWorld } from './test-world.ts'
 
 const FAR = '192.0.2.80'
@@ -291,6 +291,26 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
       const found = /lladdr (\S+)/.exec(await one.run(`ip neigh show ${gateway}`))?.[1] ?? ''
       const all = frames(found, world.card(1).mac)
       expect(await seen(one, all, [world.internet, world.host, two])).toEqual(['honest'])
+    })
+
+    test.runIf(as === 'root').each([
+      ['IPv4', { far: FAR, family: 'ipv4', own: A.ipv4, other: B.ipv4 }],
+      ['IPv6', { far: FAR6, family: 'ipv6', own: '2001:db8:5:7::2', other: '2001:db8:5:9::2' }],
+    ] as const)('a guest sends ICMP errors about its own connections only: %s', async (_, place) => {
+      const { far, family, own, other } = place
+      const inside = (number: number) => addressesOf(number)[family].address
+      for (const [guest, from] of [
+        [one, 4_568],
+        [two, 4_567],
+      ] as const)
+        expect(await guest.reach('udp', far, 80, { from })).toMatch(/^udp from/)
+      const { gateway } = addressesOf(1).ipv4
+      const found = /lladdr (\S+)/.exec(await one.run(`ip neigh show ${gateway}`))?.[1] ?? ''
+      const all = errorFrames(found, world.card(1).mac, inside(1), {
+        [`own-${family}`]: { inside: [inside(1), 4_568], outside: own, far: [far, 80] },
+        [`neighbours-${family}`]: { inside: [inside(2), 4_567], outside: other, far: [far, 80] },
+      })
+      expect(await seen(one, all, [world.internet, two])).toEqual([`own-${family}-afar`])
     })
 
     test.runIf(as === 'root').each([

@@ -40,6 +40,7 @@ const CHAINS = [
   'input',
   'output',
   'guard',
+  'errors',
   'egress',
   'bounded',
   'firewall',
@@ -67,6 +68,7 @@ table inet berth {
   set cut      { type ifname; }
   set smtp     { type ifname; }
   set own      { type ifname . ipv4_addr; }
+  set own6     { type ipv6_addr . ipv6_addr; flags interval; }
   set macs     { type ifname . ether_addr; }
   set host4    { type ipv4_addr; }
   set host6    { type ipv6_addr; }
@@ -168,15 +170,25 @@ const FILTERS = `
   # Which ways there are at all.
   chain guard {
     type filter hook forward priority filter - 10; policy drop;
-    ct state invalid drop
+    # Neighbour and multicast discovery is not tracked, so it would leave with the address that a guest chose.
+    ct state { invalid, untracked } drop
     tcp flags syn tcp option maxseg size set rt mtu
     oifname @cut drop
     jump held
+    iifname "g*" ct state related jump errors
     iifname "g*" oifname "${UPLINK}" ip6 saddr != @open6 reject with icmpv6 no-route
     iifname "g*" oifname "${UPLINK}" accept
     oifname "g*" ct status dnat accept
     oifname "g*" ct direction reply accept
     oifname "g*" ct state related accept
+  }
+  # An ICMP error is about a connection, and counts as part of it: only the guest that has that connection may send one.
+  chain errors {
+    ct direction original iifname . ct original ip saddr @own return
+    ct direction reply iifname . ct reply ip saddr @own return
+    ct direction original ip6 saddr . ct original ip6 saddr @own6 return
+    ct direction reply ip6 saddr . ct reply ip6 saddr @own6 return
+    drop
   }
   # What leaves a guest. A decision is made for each packet, so that a change holds at once.
   chain egress {

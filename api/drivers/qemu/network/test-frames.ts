@@ -47,9 +47,9 @@ function over4(
   return `0800${head(checksum(head('0000')))}${body}`
 }
 
-function over6(source: string, target: string, name: string): string {
+function over6(source: string, target: string, name: string, { ports = [1111, 9] } = {}): string {
   const [from, to] = [ip6(source), ip6(target)]
-  const body = udp(from, to, name)
+  const body = udp(from, to, name, ports)
   return `86dd60000000${u16(length(body))}1140${from}${to}${body}`
 }
 
@@ -63,6 +63,47 @@ function icmp6(type: number, source: string, target: string, message: string, na
   const pseudo = `${from}${to}${u16(0)}${u16(length(head('0000') + rest))}0000003a`
   const body = head(checksum(pseudo + head('0000') + rest)) + rest
   return `86dd60000000${u16(length(body))}3aff${from}${to}${body}`
+}
+
+/** An ICMP error that says of a datagram, which is its frame's contents, that it is too long. */
+function tooLong(source: string, target: string, datagram: string): string {
+  const inner = datagram.slice(4)
+  if (!source.includes(':')) {
+    const [from, to] = [ip4(source), ip4(target)]
+    const message = (sum: string) => `0304${sum}00000258${inner}`
+    const body = message(checksum(message('0000')))
+    const head = (sum: string) => `4500${u16(20 + length(body))}000000004001${sum}${from}${to}`
+    return `0800${head(checksum(head('0000')))}${body}`
+  }
+  const [from, to] = [ip6(source), ip6(target)]
+  const message = (sum: string) => `0200${sum}00000500${inner}`
+  const pseudo = `${from}${to}${u16(0)}${u16(length(inner) + 8)}0000003a`
+  const body = message(checksum(pseudo + message('0000')))
+  return `86dd60000000${u16(length(body))}3aff${from}${to}${body}`
+}
+
+/** A connection as its guest sees it and, by the guest's public address, as others do. */
+interface Seen {
+  inside: [address: string, port: number]
+  outside: string
+  far: [address: string, port: number]
+}
+
+/**
+ * Returns ICMP errors of one guest about connections: two for each, to the connection's far end and to its guest.
+ * @param by the address of the guest that sends them
+ */
+export function errorFrames(gateway: string, card: string, by: string, about: Record<string, Seen>) {
+  const over = by.includes(':') ? over6 : over4
+  const frames = Object.entries(about).flatMap(([name, { inside, outside, far }]) => {
+    const sent = over(outside, far[0], `${name}-home`, { ports: [inside[1], far[1]] })
+    const got = over(far[0], inside[0], `${name}-afar`, { ports: [far[1], inside[1]] })
+    return [
+      [`${name}-home`, mac(gateway) + mac(card) + tooLong(by, outside, sent)],
+      [`${name}-afar`, mac(gateway) + mac(card) + tooLong(by, far[0], got)],
+    ] as const
+  })
+  return new Map<string, string>(frames)
 }
 
 function arp(operation: 1 | 2, sender: string, asked: string, name: string): string {
@@ -147,7 +188,17 @@ export function frames(gateway: string, card: string, [me, other] = FIRST_TWO): 
   ])
 }
 
-/** Frames from a MAC address that is not the card's. */
+/** Messages for the gateway and neighbours, sent to somebody else instead. */
+function discoveryAfar(start: string, [me, other]: readonly [Place, Place]): [string, string][] {
+  return [133, 135, 136, 143].flatMap((type) =>
+    [me, other].map(({ ipv6: { address } }, index): [string, string] => {
+      const name = `discovery-${type}-${index}-afar`
+      return [name, start + icmp6(type, address, '2001:db8:80::80', `00000000${ip6(address)}`, name)]
+    }),
+  )
+}
+
+/** More frames: most come from a MAC address that is not the card's. */
 function fromOtherCards(gateway: string, [me, other]: readonly [Place, Place]): [string, string][] {
   const [far, far6] = ['192.0.2.80', '2001:db8:80::80']
   const by = (from: string) => mac(gateway) + mac(from)
@@ -168,6 +219,7 @@ function fromOtherCards(gateway: string, [me, other]: readonly [Place, Place]): 
     // The frame has neither its own MAC nor its own IP address.
     ['any-mac-and-ipv4', by(FORGED_MAC) + over4('8.8.8.8', far, 'any-mac-and-ipv4')],
     ['all-of-the-neighbours', by(other.mac) + over4(other.ipv4.address, far, 'all-of-the-neighbours')],
+    ...discoveryAfar(by(me.mac), [me, other]),
     ['neighbours-mac-and-ipv6', by(other.mac) + over6(other.ipv6.address, far6, 'neighbours-mac-and-ipv6')],
   ]
 }
