@@ -286,6 +286,16 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
       },
     )
 
+    test.runIf(as === 'root')('mail to the public address of another guest is mail', async () => {
+      await two.tell({ do: 'serve', port: 25 })
+      const out = () => Promise.all([B.ipv4, '2001:db8:5:9::2'].map((to) => one.reach('tcp', to, 25)))
+      expect(await out()).toEqual(['ECONNREFUSED', 'ECONNREFUSED'])
+      await world.service.tell({ do: 'change', card: world.card(1, { public: A, maySendMail: true }) })
+      for (const answer of await out()) expect(answer).toMatch(/^tcp from/)
+      await have(1, A)
+      expect(await out()).toEqual(['ECONNREFUSED', 'ECONNREFUSED'])
+    })
+
     test.runIf(as === 'root')('a guest forges nothing with public addresses around', async () => {
       const { gateway } = addressesOf(1).ipv4
       const found = /lladdr (\S+)/.exec(await one.run(`ip neigh show ${gateway}`))?.[1] ?? ''

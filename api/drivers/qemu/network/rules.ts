@@ -195,10 +195,10 @@ const FILTERS = `
     type filter hook forward priority filter; policy accept;
     iifname != "g*" accept
     ct direction reply accept
+    # Mail servers take connections at this port only, and so does spam; those of other guests, too.
+    meta l4proto tcp ct original proto-dst 25 iifname != @smtp counter name iifname map @mails
+    meta l4proto tcp ct original proto-dst 25 iifname != @smtp reject with tcp reset
     ct status dnat goto bounded
-    # Mail servers take connections at this port only, and so does spam.
-    tcp dport 25 iifname != @smtp counter name iifname map @mails
-    tcp dport 25 iifname != @smtp reject with tcp reset
     ip daddr { ${CLOSED4.join(', ')} } reject with icmpx admin-prohibited
     ip daddr @host4 reject with icmpx admin-prohibited
     ip6 daddr { ${CLOSED6.join(', ')} } reject with icmpx admin-prohibited
