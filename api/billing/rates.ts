@@ -107,6 +107,26 @@ function lastRate(tx: Queries, itemId: string) {
     .executeTakeFirst()
 }
 
+/** More changes of a price in a row than a customer makes in a day. */
+const SOME_RATES = 100
+
+/**
+ * The time since which an item is billed without a pause, after one.
+ * @returns milliseconds; null if its billing never paused
+ */
+export async function resumedAt(db: Queries, itemId: string): Promise<number | null> {
+  const rates = await db
+    .selectFrom('rates')
+    .select(['starts_at', 'ends_at'])
+    .where('item_id', '=', itemId)
+    .orderBy('starts_at', 'desc')
+    .limit(SOME_RATES)
+    .execute()
+  const first = rates.findIndex(({ starts_at }, at) => rates[at + 1]?.ends_at !== starts_at)
+  const isFirstOfAll = first === rates.length - 1 && rates.length < SOME_RATES
+  return isFirstOfAll ? null : (rates[first]?.starts_at ?? null)
+}
+
 /** The rates of these items that were in force after a moment, by item, oldest first. */
 export async function ratesSince(
   db: Queries,

@@ -1,5 +1,6 @@
 import { v7 as uuid } from 'uuid'
 import { lockAccount } from '../accounts/accounts.ts'
+import { resumedAt } from '../billing/rates.ts'
 import type { Catalog } from '../catalog/file.ts'
 import type { Queries } from '../database/database.ts'
 import { bodyIssue, invalid } from '../http/contract/problem.ts'
@@ -13,6 +14,8 @@ import type { ServerTable } from './tables.ts'
 
 /** The least time between two backups of a server whose hour changes. */
 const LEAST_PAUSE_MS = 12 * 3600_000
+/** The time for which backups that are turned on again are paid before one is made: otherwise minutes would pay for all. */
+const LEAST_PAID_MS = 20 * 3600_000
 
 export type BackupColumns = Pick<
   ServerTable,
@@ -63,13 +66,24 @@ async function turnedOn(
   const backup_hour = wanted ?? server.backup_hour ?? usualHour(server_id)
   if (backup_hour === server.backup_hour) return {}
   const last = await newestBackupAt(tx, server_id)
-  const backup_due_at = nextWindow(backup_hour, Math.max(now, (last ?? 0) + LEAST_PAUSE_MS))
+  const paidUntil = (await paidAgainSince(tx, server, now)) + LEAST_PAID_MS
+  const backup_due_at = nextWindow(backup_hour, Math.max(now, (last ?? 0) + LEAST_PAUSE_MS, paidUntil))
   if (server.backup_hour !== null) return { backup_hour, backup_due_at }
   const price = backupPrice(catalog, server, server.price_month, now)
   await lockAccount(tx, account_id)
   if (price.backup_price_hour > 0) await requireCover(tx, account_id, price.backup_price_hour)
   await retainBackups(tx, server_id, now)
   return { backup_hour, backup_due_at, backup_item: server.backup_item ?? uuid(), ...price }
+}
+
+/** The time at which the backups of a server were turned on again; 0 if they never were. */
+async function paidAgainSince(
+  tx: Queries,
+  { backup_hour, backup_item }: ServerTable,
+  now: number,
+): Promise<number> {
+  if (backup_item === null) return 0
+  return backup_hour === null ? now : ((await resumedAt(tx, backup_item)) ?? 0)
 }
 
 async function turnedOff(tx: Queries, server: ServerTable, now: number): Promise<Partial<ServerTable>> {

@@ -116,7 +116,7 @@ const backups = {
   backups_enabled: Type.Optional(
     Type.Boolean({
       description:
-        'Whether the server is backed up every day, at the price in the quote. The last seven backups are kept, and for a week after the server is deleted or its backups are turned off',
+        'Whether the server is backed up every day, at the price in the quote. The last seven backups are kept, and for a week after the server is deleted or its backups are turned off. Turned on again, the next one is made after 20 hours at the earliest',
     }),
   ),
   backup_window: Type.Optional(

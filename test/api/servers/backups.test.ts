@@ -271,6 +271,24 @@ test('an hour without backups is refused, and moving the hour brings no more tha
   expect((await backups(t, id)).length).toBeLessThanOrEqual(2)
 })
 
+test('backups that are on only while one would be made cost nothing and bring none', async () => {
+  const t = await priced()
+  const id = await make(t)
+  const set = (change: object) => t.call('PATCH', `/servers/${id}`, change)
+  for (let day = 0; day < 4; day++) {
+    await night(t, 2)
+    await set({ backups_enabled: true, backup_window: 3 })
+    // Another hour, and back, is no way around.
+    if (day % 2 === 1) for (const backup_window of [12, 3]) await set({ backup_window })
+    await night(t, 3)
+    await set({ backups_enabled: false })
+  }
+  expect(await backups(t, id)).toHaveLength(1)
+  await set({ backups_enabled: true, backup_window: 3 })
+  await night(t, 3)
+  expect(await backups(t, id)).toHaveLength(2)
+})
+
 test('each copy is compared with its hash within a day, and again every week', async () => {
   const t = await priced()
   const id = await make(t, backupsAt(3))
