@@ -1,3 +1,4 @@
+import { domainToASCII } from 'node:url'
 import type { Clock } from '../clock.ts'
 import type { Queries } from '../database/database.ts'
 import type { Secrets } from '../secrets.ts'
@@ -9,7 +10,15 @@ export interface Trial {
   days: number
 }
 
-/** Gives an account that a person has created by signing up the credit of a trial: once for each address, for good. */
+/** Reduces spellings that lead to one mailbox: name+anything, and a domain in letters or with a last dot. */
+function mailboxOf(email: string): string {
+  const at = email.lastIndexOf('@')
+  const name = email.slice(0, at).replace(/(?<=.)\+.*$/, '')
+  const domain = email.slice(at + 1).replace(/\.$/, '')
+  return `${name}@${domainToASCII(domain) || domain}`
+}
+
+/** Gives an account that a person has created by signing up the credit of a trial: once for each mailbox, for good. */
 export async function grantTrial(
   tx: Queries,
   { clock, secrets, trial }: { clock: Clock; secrets: Secrets; trial: Trial },
@@ -17,7 +26,7 @@ export async function grantTrial(
 ): Promise<void> {
   const { numInsertedOrUpdatedRows } = await tx
     .insertInto('trials')
-    .values({ address_hash: secrets.for('trials').digest(email), created_at: clock.now() })
+    .values({ address_hash: secrets.for('trials').digest(mailboxOf(email)), created_at: clock.now() })
     .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirst()
   if (numInsertedOrUpdatedRows === 0n) return

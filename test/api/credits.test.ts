@@ -283,3 +283,13 @@ test('who signs up gets the credit of a trial, once for an address', async () =>
   const again = await signUp(t, 'ann@example.com')
   expect([(await again.call('GET', PATH)).body.items, await balanceOf(again)]).toEqual([[], '0.00'])
 })
+
+test.each([
+  ['name+tag', 'bob@example.com', 'bob+2@example.com'],
+  ['a last dot', 'bob@example.com', 'bob@example.com.'],
+  ['letters of the domain', 'bob@bücher.example', 'bob@xn--bcher-kva.example'],
+])('another spelling of a mailbox gets no second trial: %s', async (_, first, second) => {
+  const t = await testApp({ balance: '0', trialCredit: { amount: 2_000_000, days: 14 } })
+  expect(await balanceOf(await signUp(t, first))).toBe('200.00')
+  expect(await balanceOf(await signUp(t, second))).toBe('0.00')
+})
