@@ -78,9 +78,13 @@ export interface SnapshotFiles {
   /**
    * Writes bytes of a file of a snapshot that is brought back, each file from its beginning to its end. A file that
    * begins anew loses what it had. Until `accept`, nothing of it is listed.
+   * @param part.left the bytes that follow this part: it is refused if they have no room (default: 0)
    * @throws DriverError disk_full, unavailable, unsupported
    */
-  write(snapshotId: string, part: { name: string; at: number; bytes: Uint8Array }): Promise<void>
+  write(
+    snapshotId: string,
+    part: { name: string; at: number; bytes: Uint8Array; left?: number },
+  ): Promise<void>
 
   /**
    * Makes a snapshot ready whose files were written, if each is as given. One that is ready already stays.

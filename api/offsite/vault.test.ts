@@ -75,6 +75,20 @@ async function sent(vault: Vault, id = 'one', source = host([id])) {
   return done
 }
 
+test('a host knows from the first part of a copy how much will come back', async () => {
+  const vault = open(new FolderPlace(folder()))
+  const sha256 = await sent(vault)
+  const target = host()
+  const lefts: (number | undefined)[] = []
+  const { write } = target
+  target.write = async (id, part) => {
+    lefts.push(part.left)
+    await write(id, part)
+  }
+  expect(await vault.bring(target, 'one', wanted(sha256))).toBeNull()
+  expect(lefts).toEqual([1500, 500, 0, 0])
+})
+
 for (const [name, openPlace] of [
   ['a bucket', async () => new BucketPlace((await bucket()).place(), systemClock)],
   ['a folder in a bucket', async () => new BucketPlace((await bucket()).place('/berth/host-1'), systemClock)],

@@ -108,12 +108,14 @@ export class Vault {
     const damageOf = (damaged: string, reason: string): Damage => {
       return { snapshotId: files.find(({ name }) => name === damaged)?.of?.snapshotId ?? id, reason }
     }
+    let left = parts.reduce((sum, { length }) => sum + length, 0)
     for (const [at, { key, ...part }] of parts.entries()) {
       signal.throwIfAborted()
       const bytes = await this.#open(key)
       if (bytes?.length !== part.length)
         return damageOf(part.name, `${key} in ${this.place} is missing or damaged`)
-      await target.write(id, { name: part.name, at: part.at, bytes })
+      left -= part.length
+      await target.write(id, { name: part.name, at: part.at, bytes, left })
       progress((at + 1) / parts.length)
     }
     const damaged = await target.accept(id, files)

@@ -13,10 +13,10 @@ import { DriverError } from '../driver.ts'
 import type { FileSpec, ImportState } from '../snapshots.ts'
 import { diskFailure, virtualSize } from './disk.ts'
 import { imageOwner } from './host/owner.ts'
+import type { Room } from './host/room.ts'
 import { qemuImg } from './images/qemu-img.ts'
 import type { Context } from './launch.ts'
 import { compress, give, type Packed, sha256Of } from './pack.ts'
-import type { Room } from './room.ts'
 import { diskBytes, type Shelf } from './snapshot-shelf.ts'
 
 interface Job {

@@ -60,10 +60,10 @@ export class ShelfFiles implements SnapshotFiles {
 
   async write(
     id: string,
-    { name, at, bytes }: { name: string; at: number; bytes: Uint8Array },
+    { name, at, bytes, left = 0 }: Parameters<SnapshotFiles['write']>[1],
   ): Promise<void> {
     const { shelf, requireRoom } = this.#options
-    await requireRoom(bytes.length)
+    await requireRoom(bytes.length + left)
     const place = path.join(await shelf.folder(id), plain(name))
     // A link to a file of another snapshot may lie there.
     if (at === 0) await rm(place, { force: true })

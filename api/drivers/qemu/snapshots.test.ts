@@ -1,7 +1,7 @@
 import { execFile, execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ManualClock } from '../../../test/harness/clock.ts'
@@ -9,6 +9,7 @@ import type { ImageSpec } from '../images.ts'
 import { askAgent } from './agent.ts'
 import { archive } from './archive.ts'
 import { qmpSocket } from './command.ts'
+import { dataBytes } from './data-size.ts'
 import { Qmp } from './qmp.ts'
 import { openSnapshots } from './test-snapshots.ts'
 import { QemuWorld } from './test-world.ts'
@@ -171,6 +172,21 @@ test('a host without room stops copies, not guests, and says so', async () => {
   await world.driver.destroy(id)
 })
 
+test('the room that a copy takes is known before it begins: all data of the disk and of its image', async () => {
+  const id = await filled('measured', 30)
+  const { base } = JSON.parse(readFileSync(join(world.dataDir, 'vms', id, 'spec.json'), 'utf8'))
+  const image = resolve(world.dataDir, 'vms', id, base)
+  const own = await dataBytes(world.diskOf(id), null, null)
+  const whole = await dataBytes(world.diskOf(id), image, null)
+  expect(own).toBeGreaterThan(30 * MIB)
+  expect(own).toBeLessThan(32 * MIB)
+  expect(whole).toBeGreaterThan(own)
+  await world.driver.start(id)
+  // A QEMU that has the disk locks nobody out.
+  expect(await dataBytes(world.diskOf(id), image, null)).toBeGreaterThanOrEqual(whole)
+  await world.driver.destroy(id)
+})
+
 test('disks are copied one after the other, and a copy that waits can be removed at once', async () => {
   const ids = [await filled('one'), await filled('two'), await filled('three')]
   for (const id of ids) await world.driver.snapshot(id, id)
@@ -283,6 +299,8 @@ test('a snapshot goes to another place and comes back as it was, also below the 
   expect(await files.list('travelled')).toBeNull()
   writeFileSync(world.copyOf('travelled'), 'rotten', { mode: 0o600 })
 
+  const tooLarge = { name: 'disk.qcow2', at: 0, bytes: kept0, left: Number.MAX_SAFE_INTEGER }
+  await expect(files.write('travelled', tooLarge)).rejects.toMatchObject({ code: 'disk_full' })
   expect(await bring((bytes) => Buffer.from(bytes).fill(0))).toBe('disk.qcow2')
   expect(await files.list('travelled')).toBeNull()
   expect(await bring()).toBeNull()

@@ -12,14 +12,15 @@ import {
   type VerifyState,
 } from '../snapshots.ts'
 import type { BootingMachines } from './booting.ts'
+import { dataBytes } from './data-size.ts'
 import { packDifference } from './difference.ts'
 import { machineOwner } from './host/owner.ts'
+import { Room } from './host/room.ts'
 import type { StoredImage } from './images/images.ts'
 import type { Context } from './launch.ts'
 import type { Machine } from './machine.ts'
 import { copyLimits, pack, type Source, sha256Of } from './pack.ts'
 import { ReceivedFiles } from './received-files.ts'
-import { Room } from './room.ts'
 import { ShelfFiles } from './snapshot-files.ts'
 import { type Draft, diskBytes, type Manifest, Shelf } from './snapshot-shelf.ts'
 import { Trials } from './trials.ts'
@@ -286,7 +287,7 @@ export class Snapshots {
     let unwatch = () => {}
     let isMade = false
     try {
-      await this.#room.require(await this.#bytesOf(draft.serverId))
+      await this.#room.require(await this.#peakOf(id, draft.serverId, record?.base ?? null))
       // Guests come first: a copy ends before it takes the space that they may still need.
       unwatch = this.#room.watch((error) => job.abort.abort(error))
       await this.#copy(id, job, draft)
@@ -388,7 +389,12 @@ export class Snapshots {
     await this.#shelf.forget(id)
   }
 
-  async #bytesOf(serverId: string): Promise<number> {
-    return diskBytes(this.#options.machine(serverId).files.disk)
+  /** The bytes that a copy takes at its peak: a running machine's disk is copied whole before it is compressed. */
+  async #peakOf(id: string, serverId: string, base: string | null): Promise<number> {
+    const kept = await diskBytes(this.#shelf.work(id).whole)
+    if (kept > 0) return kept
+    const { disk } = this.#options.machine(serverId).files
+    const data = await dataBytes(disk, base, this.#ownerOf(serverId))
+    return (await this.#options.inspect(serverId)).power === 'stopped' ? data : 2 * data
   }
 }

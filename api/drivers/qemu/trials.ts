@@ -4,12 +4,12 @@ import { PLAIN_NETWORK, type TrialMachine } from '../driver.ts'
 import type { TrialState } from '../snapshots.ts'
 import { askAgent } from './agent.ts'
 import type { BootingMachines } from './booting.ts'
+import type { Room } from './host/room.ts'
 import type { StoredImage } from './images/images.ts'
 import type { Context } from './launch.ts'
 import { Layout, readRun } from './layout.ts'
 import { lastBytes } from './logs.ts'
 import { Machine } from './machine.ts'
-import type { Room } from './room.ts'
 
 /** An emulated guest that waits for a network at boot is up within this time. */
 const TRIAL_MS = 10 * 60_000

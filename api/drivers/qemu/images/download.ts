@@ -1,6 +1,8 @@
-import { open, readFile, rm, stat, statfs, writeFile } from 'node:fs/promises'
+import { open, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import type { Clock } from '../../../clock.ts'
+import { DriverError } from '../../driver.ts'
+import { Room } from '../host/room.ts'
 import { ImageError } from './inspect.ts'
 
 export interface DownloadLimits {
@@ -12,7 +14,12 @@ export interface DownloadLimits {
   attempts: number
   /** Milliseconds before the second attempt; doubles with each further one, up to a minute. */
   backoffMs: number
+  /** Free disk space that is left to guests, in bytes (default: 5 % of the disk, at most 20 GiB). */
+  reserveBytes?: number
 }
+
+/** The room is looked at again after as many bytes, since others fill the disk, too. */
+const LOOK_BYTES = 64 * 2 ** 20
 
 export const downloadLimits: DownloadLimits = {
   maxBytes: 32 * 2 ** 30,
@@ -137,8 +144,13 @@ async function writeBody(
   // 'r+' keeps the bytes before `start`; a new file needs 'w'.
   await using handle = await open(job.file, start > 0 ? 'r+' : 'w')
   let at = start
+  let lookedAt = start
   for await (const chunk of body) {
     if (at + chunk.length > job.limits.maxBytes) throw tooBig(job)
+    if (at - lookedAt >= LOOK_BYTES) {
+      lookedAt = at
+      await checkRoom(job, null, at)
+    }
     await handle.write(chunk, 0, chunk.length, at)
     at += chunk.length
     job.onProgress(at, total)
@@ -237,12 +249,22 @@ function rangeStart(response: Response, asked: number): number {
 }
 
 async function checkRoom(job: Download, total: number | null, start: number): Promise<void> {
-  if (total === null) return
-  if (total > job.limits.maxBytes) throw tooBig(job)
-  const disk = await statfs(path.dirname(job.file))
-  if (total - start > disk.bavail * disk.bsize) {
+  if (total !== null && total > job.limits.maxBytes) throw tooBig(job)
+  await requireRoom(path.dirname(job.file), total === null ? 0 : total - start, job.limits)
+}
+
+/** @throws ImageError unless an image of this size leaves guests the space that they may still need */
+export async function requireRoom(
+  folder: string,
+  bytes: number,
+  { reserveBytes }: Pick<DownloadLimits, 'reserveBytes'>,
+): Promise<void> {
+  try {
+    await new Room(folder, reserveBytes).require(bytes)
+  } catch (error) {
+    if (!(error instanceof DriverError)) throw error
     throw new ImageError(
-      `There is not enough free disk space for this image (${Math.ceil(total / 2 ** 20)} MB).`,
+      `There is not enough free disk space for this image (${Math.ceil(bytes / 2 ** 20)} MB).`,
     )
   }
 }

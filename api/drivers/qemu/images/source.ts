@@ -6,7 +6,7 @@ import type { Clock } from '../../../clock.ts'
 import type { ImageSource, ImageSpec } from '../../images.ts'
 import { buildVersion, runBuild } from './build.ts'
 import { type Checksum, findChecksum, hashFile, parseChecksum } from './checksum.ts'
-import { type DownloadLimits, download, fetchSmall } from './download.ts'
+import { type DownloadLimits, download, fetchSmall, requireRoom } from './download.ts'
 import type { DirectBoot } from './images.ts'
 import { ImageError } from './inspect.ts'
 import { verifySigned } from './signature.ts'
@@ -181,6 +181,8 @@ async function fetchFile(source: FileSource, work: FetchWork): Promise<Fetched> 
   const { path: from } = source
   const disk = path.join(work.dir, 'copy')
   work.report(0, 'copying')
+  const { size = 0 } = (await stat(from).catch(() => null)) ?? {}
+  await requireRoom(work.dir, size, work.limits)
   try {
     // The copy shares the blocks if the file system supports it.
     await copyFile(from, disk, constants.COPYFILE_FICLONE)

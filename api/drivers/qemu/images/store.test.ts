@@ -319,6 +319,20 @@ test("an operator's ISO is kept as it came, apart from disks, and a file that is
   await expect(wrong).rejects.toThrow(/not an ISO image/)
 })
 
+test('an image that would take the space that guests may still need is refused before it comes', async () => {
+  const file = path.join(dir, 'own.img')
+  writeFileSync(file, server.body)
+  const sources: ImageSource[] = [fromServer(), { type: 'file', path: file }]
+  const limits = { stallMs: STALL, attempts: 3, reserveBytes: Number.MAX_SAFE_INTEGER }
+  for (const source of sources) {
+    const store = new LocalImages({ dataDir: path.join(dir, 'full'), clock, limits })
+    stores.push(store)
+    await expect(store.wait(spec(source))).rejects.toThrow(/not enough free disk space/)
+    expect(await store.ready(spec(source))).toBeNull()
+  }
+  expect(server.ranges).toEqual([])
+})
+
 test('a bad image is refused and not kept', async () => {
   execFileSync('qemu-img', [
     'create',

@@ -1,10 +1,10 @@
-import { link, mkdir, rm } from 'node:fs/promises'
+import { link, mkdir, rm, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { type Clock, systemClock } from '../../../clock.ts'
 import type { ImageLog, ImageSource, ImageSpec, ImageState, OnProgress, Preparing } from '../../images.ts'
 import { sha256Of } from './checksum.ts'
 import { ImageDirectory } from './directory.ts'
-import { type DownloadLimits, downloadLimits } from './download.ts'
+import { type DownloadLimits, downloadLimits, requireRoom } from './download.ts'
 import type { ImageStore, StoredImage } from './images.ts'
 import { convertRaw, ImageError, inspectImage, inspectIso, toGb } from './inspect.ts'
 import {
@@ -237,6 +237,7 @@ export class LocalImages implements ImageStore {
       await rm(out, { recursive: true, force: true })
       await mkdir(out)
       const signal = this.#closing.signal
+      await requireRoom(out, 0, this.#limits)
       const { disk, sha256, direct } = await fetchSource(source, {
         slug: spec.slug,
         dir,
@@ -249,8 +250,7 @@ export class LocalImages implements ImageStore {
       })
       report(0.97, 'checking the image')
       const settle = spec.isIso ? settleIso : settleDisk
-      const settled = await settle(disk, out, sha256, signal)
-      const { id, ...facts } = settled
+      const { id, ...facts } = await settle({ file: disk, out, sha256, signal, limits: this.#limits })
       const image = await directory.publish(keys, out, id, { ...facts, direct, source: describe(source) })
       await directory.release(keys[0], dir, false)
       return image
@@ -261,6 +261,15 @@ export class LocalImages implements ImageStore {
   }
 }
 
+/** A file that was fetched, and the folder that becomes the image. */
+interface Settling {
+  file: string
+  out: string
+  sha256: string | null
+  signal: AbortSignal
+  limits: DownloadLimits
+}
+
 /** The facts of a file that has its final place. */
 interface Settled {
   id: string
@@ -268,29 +277,23 @@ interface Settled {
   disk?: string
 }
 
-/** Puts a checked disk into the folder that becomes the image. @throws ImageError */
-async function settleDisk(
-  disk: string,
-  out: string,
-  sha256: string | null,
-  signal: AbortSignal,
-): Promise<Settled> {
-  const { format, virtualSizeBytes } = await inspectImage(disk, signal)
+/** Puts a disk into its final place once it is checked. @throws ImageError */
+async function settleDisk({ file, out, sha256, signal, limits }: Settling): Promise<Settled> {
+  const { format, virtualSizeBytes } = await inspectImage(file, signal)
   const final = path.join(out, 'disk.qcow2')
-  if (format === 'raw') await convertRaw(disk, final, signal)
+  if (format === 'raw') {
+    // It stays beside its copy until that is done.
+    await requireRoom(out, (await stat(file)).blocks * 512, limits)
+    await convertRaw(file, final, signal)
+  }
   // A second name is safer than a move: after a crash the download is still there.
-  else if (disk !== final) await link(disk, final)
+  else if (file !== final) await link(file, final)
   const id = format === 'qcow2' && sha256 ? sha256 : await sha256Of(final, signal)
   return { id, virtualSizeBytes }
 }
 
-/** Puts an ISO as it came into the folder that becomes the image. @throws ImageError */
-async function settleIso(
-  file: string,
-  out: string,
-  sha256: string | null,
-  signal: AbortSignal,
-): Promise<Settled> {
+/** Puts an ISO into its final place as it came. @throws ImageError */
+async function settleIso({ file, out, sha256, signal }: Settling): Promise<Settled> {
   const virtualSizeBytes = await inspectIso(file)
   await link(file, path.join(out, ISO))
   return { id: sha256 ?? (await sha256Of(file, signal)), virtualSizeBytes, disk: ISO }

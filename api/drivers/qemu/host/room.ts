@@ -1,5 +1,5 @@
 import { statfs } from 'node:fs/promises'
-import { DriverError } from '../driver.ts'
+import { DriverError } from '../../driver.ts'
 
 const MOST_RESERVE = 20 * 2 ** 30
 
