@@ -12,8 +12,12 @@ import { action, listCommand, type Session } from './session.ts'
 import { transferCommand, transfersCommand } from './transfer.ts'
 import { ifKnown, rub, untilIn } from './units.ts'
 
-const used = (name: keyof Account['quotas']) => (account: Account) =>
-  `${account.quotas[name].used} of ${account.quotas[name].limit}`
+const used = (name: keyof Account['quotas']) => (account: Account) => {
+  const { used, limit } = account.quotas[name]
+  const { next } = account.limit_reasons[name]
+  const raised = next === null ? '' : ` (${next.limit} once ${rub(next.paid_rub)} are paid)`
+  return `${used} of ${limit}${raised}`
+}
 
 /** Such as "-10% on the catalogue, nano 99.00 RUB"; empty if they are those of the catalogue. */
 function ownPrices({ price_percent: percent, preset_prices_rub: presets }: Account): string {

@@ -232,6 +232,28 @@ export interface Account {
       used: number
     }
   }
+  /** Why each quota has its limit, and what raises it */
+  limit_reasons: {
+    members: LimitReason
+    projects: LimitReason
+    ssh_keys: LimitReason
+    tokens: LimitReason
+    servers: LimitReason
+    cpu: LimitReason
+    ram_mb: LimitReason
+    disk_gb: LimitReason
+    webhooks: LimitReason
+    ports: LimitReason
+    addresses: LimitReason
+    networks: LimitReason
+    volumes: LimitReason
+    volumes_gb: LimitReason
+    firewalls: LimitReason
+    snapshots: LimitReason
+    images: LimitReason
+    isos: LimitReason
+    image_files_gb: LimitReason
+  }
 }
 
 export interface AccountChoice {
@@ -1397,6 +1419,18 @@ export interface LimitChange {
   }
   /** Reason, at most 200 characters; the customer sees it */
   reason: string
+}
+
+export interface LimitReason {
+  /** `default`: all accounts have it. `unpaid`: the account has not paid enough for more. `paid`: what it has paid raised it. `own`: the operator set it for this account */
+  reason: 'default' | 'unpaid' | 'paid' | 'own'
+  /** The next sum that raises it; null if payments raise it no more */
+  next: {
+    /** The sum of payments that raises it, less refunds and chargebacks, in rubles with two decimals */
+    paid_rub: string
+    /** The limit from then on */
+    limit: number
+  } | null
 }
 
 export interface Limits {

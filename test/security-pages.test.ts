@@ -53,6 +53,7 @@ const OWN_TABLES = [
     'event_relay',
     'hcloud_counter',
     'installation',
+    'limit_steps',
     'operator_tokens',
     'pool_shares',
     'processes',

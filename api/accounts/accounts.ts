@@ -15,6 +15,7 @@ import { prepared } from '../database/prepared.ts'
 import { audit, record } from '../events/outbox.ts'
 import type { Quota } from '../feature.ts'
 import { tell } from './events.ts'
+import { stepsIn } from './limit-steps.ts'
 import { type Limited, limitsOf, ownLimits, readUse, requireWithin } from './quotas.ts'
 import type { AccountTable } from './tables.ts'
 import { projectView } from './view.ts'
@@ -246,7 +247,7 @@ export function loadedAccount(db: Queries, accountId: string) {
     .selectFrom('accounts')
     .where('accounts.account_id', '=', accountId)
     .select(LOADED.map((column) => `accounts.${column}` as const))
-    .select(paidIn(db, accountId).as('paid'))
+    .select([paidIn(db, accountId).as('paid'), stepsIn(db).as('steps')])
 }
 
 /** @param account as it is once the load is added @throws ApiError quota_exceeded */
@@ -262,7 +263,7 @@ export function requireLoad(account: Loaded, load: Load): void {
 export async function takeQuota(tx: Queries, accountId: string, load: Load): Promise<void> {
   const account = await adding(tx, accountId, load)
     .returning(LOADED)
-    .returning(paidIn(tx, accountId).as('paid'))
+    .returning([paidIn(tx, accountId).as('paid'), stepsIn(tx).as('steps')])
     .executeTakeFirstOrThrow()
   requireLoad(account, load)
 }
@@ -270,7 +271,7 @@ export async function takeQuota(tx: Queries, accountId: string, load: Load): Pro
 const forUpdate = prepared((db, { accountId }: { accountId: string }) =>
   db
     .selectFrom('accounts')
-    .select([...LIMITED, 'frozen_at', paidIn(db, accountId).as('paid')])
+    .select([...LIMITED, 'frozen_at', paidIn(db, accountId).as('paid'), stepsIn(db).as('steps')])
     .where('account_id', '=', accountId)
     .forNoKeyUpdate(),
 )

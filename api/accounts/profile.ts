@@ -5,7 +5,7 @@ import { type Route, route } from '../http/contract/route.ts'
 import { limitsBy, readUse } from './quotas.ts'
 import { accountSchema, type Me } from './schema.ts'
 import { findToken } from './tokens.ts'
-import { meView } from './view.ts'
+import { meView, quotasView } from './view.ts'
 
 export interface ProfileOptions {
   db: Database
@@ -35,9 +35,8 @@ export function profileRoute({ db, quotas, personOf, hasHcloud = false }: Profil
         tokenId === null ? null : findToken(db, tokenId),
         personOf(db, actor),
       ])
-      const limits = Object.entries(limitsBy(account, quotas))
-      const shown = limits.map(([name, limit]) => [name, { limit, used: used[name] ?? 0 }])
-      return meView(account, { token, person, scopes, hasHcloud }, Object.fromEntries(shown))
+      const shown = quotasView(limitsBy(account, quotas), used)
+      return meView(account, { token, person, scopes, hasHcloud }, shown)
     },
   })
 }

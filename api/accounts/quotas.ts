@@ -1,13 +1,26 @@
-import { paidBy, paidIn } from '../billing/ledger.ts'
+import { paidIn } from '../billing/ledger.ts'
+import type { LimitStep, LimitSteps } from '../catalog/limit-steps.ts'
 import type { Queries } from '../database/database.ts'
 import { prepared } from '../database/prepared.ts'
 import type { Quota } from '../feature.ts'
 import { ApiError } from '../http/contract/problem.ts'
+import { formatMoney, UNITS_PER_KOPECK } from '../money.ts'
+import { stepsIn } from './limit-steps.ts'
 import { accountProblems } from './schema.ts'
 import type { AccountTable } from './tables.ts'
 
-/** The facts that an account's limits depend on: its own limits, set by the operator, and how much it has paid. */
-export type Limited = Pick<AccountTable, 'account_id' | 'quotas'> & { paid: number | null }
+/** The facts that an account's limits depend on: those that the operator set, how much it has paid, and the steps. */
+export type Limited = Pick<AccountTable, 'account_id' | 'quotas'> & {
+  paid: number | null
+  steps: string | null
+}
+
+/** A limit of an account with its reason, and the next sum that raises it, in units. */
+export interface Limit {
+  limit: number
+  reason: 'default' | 'unpaid' | 'paid' | 'own'
+  next: LimitStep | null
+}
 
 /** The example of a refusal on a route that creates something with a quota. */
 export function atLimit({ name, limit }: Quota) {
@@ -20,10 +33,24 @@ export function ownLimits({ quotas }: Pick<AccountTable, 'quotas'>): Partial<Rec
   return own
 }
 
-/** Before its first payment, an account may have enough to try everything, but too little to attract abuse. */
-function limitOf(own: Partial<Record<string, number>>, paid: number | null, quota: Quota): number {
-  const { limit, unpaid = limit } = quota
-  return own[quota.name] ?? (Number(paid) > 0 ? limit : unpaid)
+/**
+ * Before its first payment, or the first step of the catalogue, an account may have enough to try everything, but too
+ * little to attract abuse. Steps may pass the operator's own limit, unless it is below that of new accounts: such a one
+ * is meant to hold.
+ */
+function limitOf(account: Limited, quota: Quota): Limit {
+  const { name, limit: most, unpaid = most } = quota
+  const all: LimitSteps = JSON.parse(account.steps ?? '{}')
+  const paid = account.paid ?? 0
+  const steps = all[name] ?? (unpaid < most ? [{ paid: UNITS_PER_KOPECK, limit: most }] : [])
+  const last = steps.findLast((step) => step.paid <= paid)
+  const start = steps[0]?.paid === 0 ? steps[0].limit : unpaid
+  const own = ownLimits(account)[name]
+  if (own !== undefined && (own < start || !all[name])) return { limit: own, reason: 'own', next: null }
+  const limit = Math.max(own ?? 0, start, last?.limit ?? 0)
+  const next = steps.find((step) => step.paid > paid && step.limit > limit) ?? null
+  if (limit === own) return { limit, reason: 'own', next }
+  return { limit, reason: last && last.paid > 0 ? 'paid' : next ? 'unpaid' : 'default', next }
 }
 
 /** The limits of an account, by name. */
@@ -32,13 +59,31 @@ export async function limitsOf(
   account: Pick<AccountTable, 'account_id' | 'quotas'>,
   quotas: readonly Quota[],
 ): Promise<Record<string, number>> {
-  return limitsBy({ ...account, paid: await paidBy(db, account.account_id) }, quotas)
+  const explained = Object.entries(await explainedLimits(db, account, quotas))
+  return Object.fromEntries(explained.map(([name, { limit }]) => [name, limit]))
 }
 
+/** The same, with their reasons. */
+export async function explainedLimits(
+  db: Queries,
+  account: Pick<AccountTable, 'account_id' | 'quotas'>,
+  quotas: readonly Quota[],
+): Promise<Record<string, Limit>> {
+  const { account_id, quotas: own } = account
+  const facts = (await earnings.first(db, { accountId: account_id })) ?? { paid: null, steps: null }
+  return limitsBy({ account_id, quotas: own, ...facts }, quotas)
+}
+
+const earnings = prepared((db, { accountId }: { accountId: string }) =>
+  db
+    .selectFrom('accounts')
+    .where('accounts.account_id', '=', accountId)
+    .select([paidIn(db, accountId).as('paid'), stepsIn(db).as('steps')]),
+)
+
 /** The same, where it is known how much the account has paid. */
-export function limitsBy(account: Limited, quotas: readonly Quota[]): Record<string, number> {
-  const own = ownLimits(account)
-  return Object.fromEntries(quotas.map((quota) => [quota.name, limitOf(own, account.paid, quota)]))
+export function limitsBy(account: Limited, quotas: readonly Quota[]): Record<string, Limit> {
+  return Object.fromEntries(quotas.map((quota) => [quota.name, limitOf(account, quota)]))
 }
 
 /** Reads an account, how much it has paid, and its use of quotas by name, in one statement. */
@@ -67,7 +112,7 @@ function useOf(quotas: readonly Quota[]) {
       .selectFrom('accounts')
       .where('accounts.account_id', '=', accountId)
       .selectAll('accounts')
-      .select(paidIn(db, accountId).as('paid'))
+      .select([paidIn(db, accountId).as('paid'), stepsIn(db).as('steps')])
       .select(quotas.map(({ name, count }) => count(db, accountId).as(`use_of_${name}`))),
   )
 }
@@ -92,11 +137,14 @@ export function requireWithin(
   { used, requested }: { used: number; requested: number },
 ): void {
   const { name } = quota
-  const own = ownLimits(account)
-  const limit = limitOf(own, account.paid, quota)
+  const { limit, next } = limitOf(account, quota)
   if (used + requested <= limit) return
-  const paid = own[name] ?? quota.limit
-  const raise = paid > limit ? `pay: the first payment raises it to ${paid}` : 'ask the operator to raise it'
+  const raise = next ? raisedBy(account, next) : 'ask the operator to raise it'
   const detail = `This would bring the account to ${used + requested} ${name}; its quota is ${limit}. Delete some, or ${raise}.`
   throw new ApiError(accountProblems.quota_exceeded, detail, { quota: { name, limit, used, requested } })
+}
+
+function raisedBy({ paid }: Limited, { paid: due, limit }: LimitStep): string {
+  if (due <= UNITS_PER_KOPECK) return `pay: the first payment raises it to ${limit}`
+  return `pay ${formatMoney(due - Math.max(0, paid ?? 0))} rubles more: ${formatMoney(due)} in all raise it to ${limit}`
 }

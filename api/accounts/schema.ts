@@ -5,6 +5,7 @@ import {
   CreatedAt,
   LabelSelector,
   Labels,
+  money,
   NewLabels,
   nullable,
   timestamp,
@@ -260,6 +261,24 @@ const quotaSchema = ({ description, limit, example }: Quota) =>
     { description },
   )
 
+const LimitReason = Type.Object(
+  {
+    reason: Type.Enum(['default', 'unpaid', 'paid', 'own'], {
+      description:
+        '`default`: all accounts have it. `unpaid`: the account has not paid enough for more. `paid`: what it has paid raised it. `own`: the operator set it for this account',
+      examples: ['paid'],
+    }),
+    next: nullable(
+      Type.Object({
+        paid_rub: money('The sum of payments that raises it, less refunds and chargebacks', '5000.00'),
+        limit: Type.Integer({ description: 'The limit from then on', examples: [20] }),
+      }),
+      { description: 'The next sum that raises it; null if payments raise it no more', examples: [null] },
+    ),
+  },
+  { title: 'LimitReason', description: 'Why a quota has its limit, and what raises it' },
+)
+
 const standing = {
   status: Type.Enum(['active', 'suspended', 'closed'], {
     description:
@@ -294,6 +313,15 @@ export const ownPrices = {
     examples: [{ nano: '99.00' }],
   }),
 }
+
+const quotaFields = (quotas: readonly Quota[]) => ({
+  quotas: Type.Object(Object.fromEntries(quotas.map((quota) => [quota.name, quotaSchema(quota)])), {
+    description: 'Quotas of the account; a request that exceeds one returns 403 `quota_exceeded`',
+  }),
+  limit_reasons: Type.Object(Object.fromEntries(quotas.map(({ name }) => [name, LimitReason])), {
+    description: 'Why each quota has its limit, and what raises it',
+  }),
+})
 
 /** The account as `GET /account/me` shows it, with the quotas of all features. */
 export const accountSchema = (quotas: readonly Quota[]) =>
@@ -347,9 +375,7 @@ export const accountSchema = (quotas: readonly Quota[]) =>
           'Scopes of this request, by token or by role; `read` and `write` are listed as the scopes that they stand for',
         examples: [[...fineScopes]],
       }),
-      quotas: Type.Object(Object.fromEntries(quotas.map((quota) => [quota.name, quotaSchema(quota)])), {
-        description: 'Quotas of the account; a request that exceeds one returns 403 `quota_exceeded`',
-      }),
+      ...quotaFields(quotas),
     },
     { title: 'Account', description: 'A customer, who owns everything else and pays for it' },
   )

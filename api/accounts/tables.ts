@@ -4,6 +4,7 @@ declare module '../database/schema.ts' {
     tokens: TokenTable
     projects: ProjectTable
     ssh_keys: SshKeyTable
+    limit_steps: LimitStepsTable
   }
 }
 
@@ -83,4 +84,11 @@ export interface SshKeyTable {
   /** JSON. */
   labels: string
   created_at: number
+}
+
+/** The one row of the steps by which limits grow with what accounts paid. */
+export interface LimitStepsTable {
+  limit_steps_id: number
+  /** JSON: LimitSteps of catalog/limit-steps.ts. */
+  steps: string
 }

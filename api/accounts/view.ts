@@ -2,6 +2,7 @@ import { labelsOf } from '../database/labels.ts'
 import { type Actor, covered, scopeNames } from '../http/contract/auth.ts'
 import { isoTime, isoTimeOrNull } from '../http/contract/fields.ts'
 import { formatMoney } from '../money.ts'
+import type { Limit } from './quotas.ts'
 import type { Me, Project, SshKey, Token } from './schema.ts'
 import type { AccountTable, ProjectTable, SshKeyTable, TokenTable } from './tables.ts'
 
@@ -65,6 +66,22 @@ function usedToken(row: TokenTable): Me['token'] {
   return { token_id, name, scopes, cidrs, expires_at }
 }
 
+function reasonView({ reason, next }: Limit): Me['limit_reasons'][string] {
+  return { reason, next: next && { paid_rub: formatMoney(next.paid), limit: next.limit } }
+}
+
+/** Both parts of quotas on the wire: limits with their use, and the reasons of the limits. */
+export function quotasView(
+  limits: Readonly<Record<string, Limit>>,
+  used: Readonly<Record<string, number>>,
+): Pick<Me, 'quotas' | 'limit_reasons'> {
+  const each = Object.entries(limits)
+  return {
+    quotas: Object.fromEntries(each.map(([name, { limit }]) => [name, { limit, used: used[name] ?? 0 }])),
+    limit_reasons: Object.fromEntries(each.map(([name, limit]) => [name, reasonView(limit)])),
+  }
+}
+
 export function meView(
   account: AccountTable,
   {
@@ -73,7 +90,7 @@ export function meView(
     scopes,
     hasHcloud,
   }: Pick<Actor, 'scopes'> & { token: TokenTable | null; person: Me['person']; hasHcloud: boolean },
-  quotas: Me['quotas'],
+  quotas: ReturnType<typeof quotasView>,
 ): Me {
   return {
     account_id: account.account_id,
@@ -90,6 +107,6 @@ export function meView(
     token: token && usedToken(token),
     person,
     scopes: covered(scopes),
-    quotas,
+    ...quotas,
   }
 }

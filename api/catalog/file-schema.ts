@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { isoFields } from '../drivers/disk-images.ts'
 import { imageFields, modules, zoneFields } from '../drivers/modules/modules.ts'
+import { AccountLimits } from './limit-steps.ts'
 import { CpuTypeName } from './schema.ts'
 
 const Slug = Type.String({
@@ -115,6 +116,8 @@ export const CatalogFile = Type.Object({
   ),
   // The network is that of every custom plan.
   limits: Type.Object({ cpu: Range, ram_mb: Range, disk_gb: Range, ...network }),
+  // Limits of accounts by the sum that they have paid (default: all rise with the first payment).
+  account_limits: Type.Optional(AccountLimits),
   prices: Type.Array(
     Type.Object({
       active_from: Day,

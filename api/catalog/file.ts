@@ -11,6 +11,7 @@ import { compileCheck } from '../http/contract/validation.ts'
 import { messageOf } from '../message-of.ts'
 import { parseMoney, UNITS_PER_KOPECK } from '../money.ts'
 import { CatalogFile } from './file-schema.ts'
+import { type LimitSteps, stepFaults, stepsOf } from './limit-steps.ts'
 import type { Operator, Seller } from './operator.ts'
 import { poolFaults } from './pools.ts'
 import { type PriceEntry, priceFaults } from './prices.ts'
@@ -61,14 +62,16 @@ export interface Catalog {
   isos: readonly OfferedIso[]
   prices: readonly PriceEntry[]
   operator: Operator
+  limitSteps: LimitSteps
 }
 
 /** The part of the catalogue that customers can order. */
-export function onSale({ zones, presets, templates, isos, limits, prices, operator }: Catalog): Catalog {
+export function onSale(catalog: Catalog): Catalog {
   const sold = <Offer extends { retired?: boolean | undefined }>(offers: readonly Offer[]) =>
     offers.filter(({ retired }) => !retired)
+  const { zones, presets, templates, isos, limits, prices, operator, limitSteps } = catalog
   return {
-    ...{ limits, prices, operator },
+    ...{ limits, prices, operator, limitSteps },
     ...{ zones: sold(zones), presets: sold(presets), templates: sold(templates), isos: sold(isos) },
   }
 }
@@ -246,6 +249,7 @@ function contradictions(file: CatalogFile, now: number): Fault[] {
   found.push(...poolFaults(file.zones), ...modules.flatMap((module) => module.zoneFaults(file.zones)))
   const presets = file.presets.map((preset) => preset.slug)
   found.push(...priceFaults(priceEntriesOf(file), file.zones, presets, now))
+  found.push(...stepFaults(file.account_limits))
   const folder = '' // faults do not depend on it
   file.templates.forEach((template, at) => {
     const place = `/templates/${at}`
@@ -286,6 +290,7 @@ function toCatalog(file: CatalogFile, folder: string): Catalog {
       ...{ slug: iso.slug, title, image: isoImage(iso, folder), retired },
     })),
     prices: priceEntriesOf(file),
+    limitSteps: stepsOf(file.account_limits),
     operator: {
       name: file.operator?.name ?? null,
       contact: file.operator?.contact ?? null,

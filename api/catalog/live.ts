@@ -55,6 +55,9 @@ export class LiveCatalog implements Catalog {
   get operator() {
     return this.#current.operator
   }
+  get limitSteps() {
+    return this.#current.limitSteps
+  }
 }
 
 /** The place of a catalogue, and the data that it is checked against. */

@@ -6,9 +6,9 @@ import type { Prices } from './prices.ts'
 /** The catalogue at the prices of an account. A percentage of a price, as that of backups, stays as it is. */
 export function withTerms(catalog: Catalog, terms: Terms): Catalog {
   if (terms.percent === 0 && Object.keys(terms.presets).length === 0) return catalog
-  const { zones, limits, presets, templates, isos, operator } = catalog
+  const { zones, limits, presets, templates, isos, operator, limitSteps } = catalog
   const prices = catalog.prices.map((entry) => ({ ...entry, prices: pricesWith(entry.prices, terms) }))
-  return { zones, limits, presets, templates, isos, operator, prices }
+  return { zones, limits, presets, templates, isos, operator, limitSteps, prices }
 }
 
 function pricesWith(prices: Prices, { percent, presets }: Terms): Prices {

@@ -1,6 +1,6 @@
 import { Argument, Command, Option } from 'commander'
 import { changeQuotas, changeSmtp, createAccount, searchAccounts } from '../accounts/accounts.ts'
-import { countUse, limitsOf, ownLimits } from '../accounts/quotas.ts'
+import { countUse, explainedLimits, type Limit } from '../accounts/quotas.ts'
 import type { AccountTable } from '../accounts/tables.ts'
 import { tokenQuota } from '../accounts/tokens.ts'
 import { ownPrices } from '../accounts/view.ts'
@@ -169,11 +169,10 @@ function addShowCommand(account: Command, config: ReadConfig): void {
     .action(async (given: string) => {
       await withDatabase(config(), 'account show', async (db) => {
         const row = await accountByNameOrId(db, given)
-        const limits = await limitsOf(db, row, quotas)
+        const limits = await explainedLimits(db, row, quotas)
         const paid = await paidBy(db, row.account_id)
         const quota = (name: 'servers' | 'cpu' | 'ram_mb' | 'disk_gb') => {
-          const own = name in ownLimits(row) ? ' (set for this account)' : ''
-          return [name, `${row[`${name}_used`]} of ${limits[name]}${own}`] as const
+          return [name, `${row[`${name}_used`]} of ${inWords(limits[name])}`] as const
         }
         printFields([
           ['account', row.account_id],
@@ -193,6 +192,16 @@ function addShowCommand(account: Command, config: ReadConfig): void {
         ])
       })
     })
+}
+
+/** A limit with its reason, and what raises it. */
+function inWords(given: Limit | undefined): string {
+  if (!given) return 'none'
+  const { limit, reason, next } = given
+  const own = reason === 'own' ? ['set for this account'] : []
+  const raised = next ? [`${next.limit} once ${formatMoney(next.paid)} RUB are paid`] : []
+  const notes = [...own, ...raised]
+  return notes.length > 0 ? `${limit} (${notes.join(', ')})` : String(limit)
 }
 
 function stateOf({ status, frozen_at }: Pick<AccountTable, 'status' | 'frozen_at'>): string {

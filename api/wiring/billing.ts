@@ -1,5 +1,6 @@
 import { AbuseWatch } from '../abuse/watch.ts'
 import { findAccount } from '../accounts/accounts.ts'
+import { LimitKeeper } from '../accounts/limit-steps.ts'
 import { projectNames } from '../accounts/projects.ts'
 import { mailAnnouncements } from '../announcements/mailing.ts'
 import { type Issuing, issueDue } from '../billing/documents/issuing.ts'
@@ -72,10 +73,12 @@ export function charging(
     tellDeclined: (tx, accountId, declined) =>
       tellDeclined(tx, { clock, secrets, siteUrl }, accountId, declined),
   })
-  const abuse = new AbuseWatch({ db, clock, log, peers })
+  const watching = { db, clock, log, peers }
+  const abuse = new AbuseWatch(watching)
+  const limitKeeper = new LimitKeeper({ ...watching, catalog })
   const missing = (accountId: string) => missingToResume(db, accountId)
   const parts = { billedItems, allServers, missingToResume: missing, providers, billingPage }
-  return { abuse, billing, payments, parts: { ...parts, wakePayments: () => payments.wake() } }
+  return { abuse, limitKeeper, billing, payments, parts: { ...parts, wakePayments: () => payments.wake() } }
 }
 
 /** The account as its documents name it, in the language of its first owner. */

@@ -63,7 +63,7 @@ function Profile({ account }: { account: Account }) {
   )
 }
 
-function Limits({ account: { quotas } }: { account: Account }) {
+function Limits({ account: { quotas, limit_reasons: reasons } }: { account: Account }) {
   const t = useAccountText()
   const format = useFormats()
   const inWords = useWords()
@@ -79,6 +79,7 @@ function Limits({ account: { quotas } }: { account: Account }) {
       <div className="limits">
         {limits.map(({ name, title }) => {
           const { used, limit } = quotas[name]
+          const { next } = reasons[name]
           return (
             <div key={name}>
               <span className="row between">
@@ -88,6 +89,11 @@ function Limits({ account: { quotas } }: { account: Account }) {
                 </span>
               </span>
               <progress className="bar" max={limit} value={used} aria-label={inWords(title)} />
+              {next ? (
+                <span className="muted small">
+                  {t.raised(shown(name, next.limit), format.money(next.paid_rub))}
+                </span>
+              ) : null}
             </div>
           )
         })}

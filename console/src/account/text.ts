@@ -95,6 +95,7 @@ export const useAccountText = messages({
     limits: 'Limits',
     gb: (value: string) => `${value} GB`,
     limitsAbout: 'Contact the operator to raise them.',
+    raised: (limit: string, sum: string) => `${limit} after ${sum} paid`,
   },
   ru: {
     name: 'Название',
@@ -190,5 +191,6 @@ export const useAccountText = messages({
     limits: 'Лимиты',
     gb: (value: string) => `${value} ГБ`,
     limitsAbout: 'Чтобы увеличить лимиты, обратитесь к оператору.',
+    raised: (limit: string, sum: string) => `${limit} после оплаты ${sum}`,
   },
 })

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { quotas } from '../../../api/features.ts'
 import { testApp } from '../../harness/app.ts'
 import { issues, make, NOBODY, order } from '../harness/ordering.ts'
 
@@ -49,6 +50,12 @@ test('an account sees itself, its quotas and the token that asks', async () => {
       image_files_gb: { limit: 200, used: 0 },
       members: { limit: 50, used: 0 },
     },
+    limit_reasons: Object.fromEntries(
+      quotas.map(({ name, unpaid }) => [
+        name,
+        { reason: unpaid === undefined ? 'default' : 'paid', next: null },
+      ]),
+    ),
   })
   expect(me.headers).toMatchObject({
     'cache-control': 'no-store',
