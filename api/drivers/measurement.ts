@@ -20,6 +20,15 @@ export interface Measurement {
   networkTxBytes: number | null
   /** Missing or null: the driver does not count them. */
   counts?: NetworkCounts | null
+  /** Missing or null: bytes between the last measurement and the end of a process are lost. */
+  ended?: EndedTraffic | null
+}
+
+/** The bytes of a machine's cards that were removed at the end of its processes, summed up over a life of the driver. */
+export interface EndedTraffic {
+  life: string
+  rx: number
+  tx: number
 }
 
 /** Counters of the network card since its machine was started. Null: the driver does not count it. */
@@ -37,4 +46,5 @@ export interface Traffic {
   rx: number
   tx: number
   counts: NetworkCounts
+  ended: EndedTraffic
 }

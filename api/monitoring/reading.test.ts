@@ -102,3 +102,22 @@ test('a rate over too long or too short a time, or of a counter that went back, 
   // The machine was first seen long after its start, without an earlier reading to compare.
   expect(follow(look(500_000, { cpuMs: 400_000 }))).toEqual([{ cpu: null, read: null, total: null }])
 })
+
+test('traffic between the last look and the end of a process counts, also of one that nobody looked at', () => {
+  const ended = (tx: number, life = 'a') => ({ life, rx: 0, tx })
+  let reading: Reading | null = null
+  const totals = [
+    // The first process ended before anybody looked.
+    look(10_000, { networkTxBytes: 5_000, ended: ended(40) }),
+    // The second one sent 7,000 in all, and the third one 300.
+    look(20_000, { startedAt: 15_000, networkTxBytes: 100, ended: ended(7_340) }),
+    look(30_000, { startedAt: 15_000, networkTxBytes: 150, ended: ended(7_340) }),
+    // Another life of the driver does not know what ended before.
+    look(40_000, { startedAt: 35_000, networkTxBytes: 10, ended: ended(0, 'b') }),
+    look(50_000, { startedAt: 45_000, networkTxBytes: 1, ended: ended(30, 'b') }),
+  ].map((measured) => {
+    reading = nextReading(reading, measured)
+    return reading?.totals.networkTxBytes
+  })
+  expect(totals).toEqual([5_040, 7_440, 7_490, 7_500, 7_521])
+})

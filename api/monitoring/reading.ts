@@ -1,4 +1,4 @@
-import type { Measurement, NetworkCounts } from '../drivers/measurement.ts'
+import type { EndedTraffic, Measurement, NetworkCounts } from '../drivers/measurement.ts'
 
 type CounterName = 'cpuMs' | 'diskReadBytes' | 'diskWriteBytes' | 'networkRxBytes' | 'networkTxBytes'
 type Counters = Record<CounterName, number | null>
@@ -18,6 +18,8 @@ export interface Reading {
   written?: Pick<Counters, 'networkRxBytes' | 'networkTxBytes'>
   /** The process's counters of its network card; missing: none are known. */
   counts?: NetworkCounts
+  /** The traffic of the machine's ended processes, as the driver knew it then. */
+  ended?: EndedTraffic
 }
 
 /** Usage between two measurements: percent of all cores, and bytes a second. */
@@ -43,15 +45,34 @@ export function nextReading(previous: Reading | null, measured: Measurement): Re
   const { measuredAt, startedAt } = measured
   if (startedAt === null) return null
   const isSame = previous?.startedAt === startedAt
-  const before = (isSame ? previous.before : previous?.totals) ?? none
+  const before = (isSame ? previous.before : endedTotals(previous, measured)) ?? none
   const totals = each((name) => {
     const counted = measured[name]
     if (counted === null) return previous?.totals[name] ?? null
     return (before[name] ?? 0) + counted
   })
-  const { counts } = measured
+  const { counts, ended } = measured
   const counters = each((name) => measured[name])
-  return { at: measuredAt, startedAt, counters, before, totals, ...(counts ? { counts } : {}) }
+  const known = { ...(counts ? { counts } : {}), ...(ended ? { ended } : {}) }
+  return { at: measuredAt, startedAt, counters, before, totals, ...known }
+}
+
+/**
+ * The totals of the processes that have ended, with their traffic after the last measurement: otherwise a customer who
+ * stops a server right before each measurement would send for nothing.
+ */
+function endedTotals(previous: Reading | null, { ended }: Measurement): Counters | undefined {
+  if (!ended) return previous?.totals
+  if (!previous) return { ...none, networkRxBytes: ended.rx, networkTxBytes: ended.tx }
+  const { totals, counters, ended: seen } = previous
+  if (seen?.life !== ended.life) return totals
+  const unseen = (name: 'networkRxBytes' | 'networkTxBytes', sum: number) =>
+    (totals[name] ?? 0) + Math.max(0, sum - (counters[name] ?? 0))
+  return {
+    ...totals,
+    networkRxBytes: unseen('networkRxBytes', ended.rx - seen.rx),
+    networkTxBytes: unseen('networkTxBytes', ended.tx - seen.tx),
+  }
 }
 
 /**

@@ -51,8 +51,8 @@ export async function measureMachine(
 
 /** Adds the traffic of a machine, as far as the network of guests has counted it. */
 export function withTraffic(measured: Measurement, traffic: Traffic | undefined): Measurement {
-  const { rx = null, tx = null, counts = null } = traffic ?? {}
-  return { ...measured, networkRxBytes: rx, networkTxBytes: tx, counts }
+  const { rx = null, tx = null, counts = null, ended = null } = traffic ?? {}
+  return { ...measured, networkRxBytes: rx, networkTxBytes: tx, counts, ended }
 }
 
 /** A failed reading is unknown; its cause is reported when the machine is started or inspected. */

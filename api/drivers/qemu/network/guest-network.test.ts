@@ -241,6 +241,20 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
       expect([grown('m2', 'mailsRefused'), grown('m2', 'opened') < 20]).toEqual([0, true])
     })
 
+    test('the traffic of a card that is removed is not forgotten', async () => {
+      type Traffic = Record<string, { tx: number; ended: { life: string; tx: number } }>
+      const traffic = async () => (await world.service.tell<Traffic>({ do: 'traffic' })).m6
+      const six = await world.guest(6)
+      const before = await traffic()
+      await six.reach('udp', FAR, 80)
+      await world.service.tell({ do: 'detach', serverId: 'm6' })
+      await world.service.tell({ do: 'attach', card: world.card(6) })
+      const after = await traffic()
+      expect([before?.ended.tx, after?.ended.life]).toEqual([0, before?.ended.life])
+      expect(after?.ended.tx).toBeGreaterThan(after?.tx ?? 0)
+      await world.service.tell({ do: 'detach', serverId: 'm6' })
+    })
+
     const A = { ipv4: '203.0.113.7', ipv6: '2001:db8:5:7::/64' }
     const B = { ipv4: '203.0.113.9', ipv6: '2001:db8:5:9::/64' }
     const NONE = { ipv4: null, ipv6: null }

@@ -16,6 +16,7 @@ import { hostResolver } from '../host/resolver.ts'
 import { run } from '../host/run.ts'
 import { type Card, cardLines, elementsOf, type HostElements, portsOf } from './cards.ts'
 import { countedBy, ElementKeeper } from './elements.ts'
+import { EndedCards } from './ended-traffic.ts'
 import { HostUplink, type Uplink } from './host-uplink.ts'
 import { type Namespace, openNamespace, UserSpace } from './namespace.ts'
 import { OUTGOING_RULES, Recorder } from './outgoing.ts'
@@ -54,6 +55,7 @@ export class GuestNetwork {
   #keeper: ElementKeeper
   #rules = 0
   readonly #recorder: Recorder
+  readonly #ended = new EndedCards()
   #canQueue = true
   #timer: NodeJS.Timeout | undefined
   readonly #calls = new Semaphore(1)
@@ -177,6 +179,8 @@ export class GuestNetwork {
       const found = [...this.#cards.values()].find((card) => card.serverId === serverId)
       if (!found) return
       await this.#record()
+      const counted = await this.traffic().catch(() => null)
+      this.#ended.add(serverId, counted?.get(serverId) ?? { rx: 0, tx: 0 })
       this.#cards.delete(found.network.number)
       await this.#keep()
       const names = [cardOf(found.network.number), ...placesOf(found).map(({ name }) => name)]
@@ -200,7 +204,7 @@ export class GuestNetwork {
         opened: of('opened')?.packets ?? null,
         mailsRefused: of('mails')?.packets ?? null,
       }
-      return [[serverId, { rx: rx.bytes, tx: tx.bytes, counts }] as const]
+      return [[serverId, { rx: rx.bytes, tx: tx.bytes, counts, ended: this.#ended.of(serverId) }] as const]
     })
     return new Map(found)
   }
