@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
-import http, { type ClientRequest, type IncomingMessage } from 'node:http'
+import http, { type ClientRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
 import https from 'node:https'
 import { buffer } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
@@ -32,6 +32,12 @@ interface Reply {
   operation: string
   error: string
   error_code: number
+}
+
+interface Read {
+  status: number
+  headers: IncomingHttpHeaders
+  body: Buffer
 }
 
 /** The time for a reply: LXD blocks for 10 s on a lost member. */
@@ -156,6 +162,14 @@ export class IncusClient {
     return body
   }
 
+  /** The type of a file of an instance: `file`, `directory` or `symlink`; null: it does not exist. @throws IncusError */
+  async typeOf(path: string): Promise<string | null> {
+    const { status, headers } = await this.#read('HEAD', path, {})
+    if (status === 404) return null
+    if (status >= 400) throw new IncusError(status, `The cluster answered ${status}`)
+    return String(headers['x-incus-type'] ?? headers['x-lxd-type'])
+  }
+
   /** Opens a WebSocket to the first member that is not avoided. */
   socket(path: string): WebSocket {
     const [endpoint] = this.#inOrder()
@@ -169,20 +183,20 @@ export class IncusClient {
     for (const endpoint of this.endpoints) endpoint.close()
   }
 
-  async #read(method: string, path: string, sent: Sent): Promise<{ status: number; body: Buffer }> {
+  async #read(method: string, path: string, sent: Sent): Promise<Read> {
     let failure: unknown
     for (const endpoint of this.#inOrder()) {
       try {
         const response = await endpoint.send(method, path, sent)
         const [status, body] = [response.statusCode ?? 0, await buffer(response)]
         // The member is starting, or shutting down.
-        if (status !== 503) return { status, body }
+        if (status !== 503) return { status, body, headers: response.headers }
         failure = new IncusError(503, 'The member is not ready')
         endpoint.shun()
       } catch (error) {
         failure = error
         endpoint.shun()
-        if (method !== 'GET' && !wasUnsent(error)) break
+        if (!['GET', 'HEAD'].includes(method) && !wasUnsent(error)) break
       }
     }
     if (failure instanceof IncusError) throw failure
@@ -195,7 +209,7 @@ export class IncusClient {
 }
 
 /** @throws IncusError */
-function parsed({ status, body }: { status: number; body: Buffer }): Reply {
+function parsed({ status, body }: Omit<Read, 'headers'>): Reply {
   let reply: Reply
   try {
     reply = JSON.parse(body.toString('utf8')) as Reply // as every path of the API replies

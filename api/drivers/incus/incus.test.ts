@@ -136,21 +136,40 @@ test('a snapshot keeps nothing of its machine but the disk, and takes its space 
   await world.until('its space is free', async () => (await world.driver.host()).diskGb === diskGb)
 })
 
-test('a guest that puts a link in the way of its seed reaches no file of its host', async () => {
+test('links in the way of its seed are removed from a restored disk, and lead to no file of the host', async () => {
   const target = mkdtempSync(path.join(tmpdir(), 'berth-link-'))
   onTestFinished(() => rmSync(target, { recursive: true }))
-  writeFileSync(path.join(target, 'user-data'), 'of the host')
+  const file = path.join(target, 'user-data')
+  writeFileSync(file, 'of the host')
   const id = await started('linked')
-  await world.root(id, `rm -rf /var/lib/seed; ln -s ${target} /var/lib/seed; sync`)
-  await copied(id, 'linked')
+  const seed = '/var/lib/seed'
+  const links = [
+    `rm -rf ${seed}; ln -s ${target} ${seed}`,
+    `rm -rf ${seed}; mkdir ${seed}; ln -s ${file} ${seed}/user-data`,
+    `rm -rf ${seed}; echo > ${seed}`,
+  ]
+  const image = { snapshotId: 'linked' }
+  for (const [turn, command] of links.entries()) {
+    await world.root(id, `${command}; sync`)
+    await copied(id, 'linked')
+    await world.driver.destroy(id)
+    await world.driver.define({ ...world.spec(id), image, diskId: `${turn}`, userData: '#!/bin/sh' })
+    await world.driver.removeSnapshot('linked')
+    await world.driver.connect(new Map([[id, world.network(id)]]))
+    await world.driver.start(id)
+    await world.until('the guest is ready', async () => (await world.driver.ready(id)) !== null)
+    expect(await world.root(id, `cat ${seed}/user-data`)).toBe('#!/bin/sh')
+    expect([readdirSync(target), readFileSync(file, 'utf8')]).toEqual([['user-data'], 'of the host'])
+  }
+  await world.root(id, 'mv /var/lib /lib-of-var; ln -s /lib-of-var /var/lib; sync')
+  await world.until('it is refused', async () => {
+    const state = await world.driver.snapshot(id, 'linked')
+    if (state.state === 'failed') expect(state.message).toContain('/var/lib,')
+    return state.state === 'failed'
+  })
+  expect(await world.driver.listSnapshots()).toEqual(new Map())
   await world.driver.destroy(id)
-  await world.driver.define({ ...world.spec(id), image: { snapshotId: 'linked' }, userData: 'of the guest' })
-  await world.driver.connect(new Map([[id, world.network(id)]]))
-  await world.driver.start(id).catch(() => {})
-  expect(readdirSync(target)).toEqual(['user-data'])
-  expect(readFileSync(path.join(target, 'user-data'), 'utf8')).toBe('of the host')
-  await world.driver.destroy(id)
-  await world.driver.removeSnapshot('linked')
+  expect(await world.leftovers(id)).toEqual([])
 })
 
 test('operations end without the events of the cluster, and by another of its addresses', async () => {

@@ -10,6 +10,7 @@ import { copyOf, diskGbOf, diskOf, type Instance, nameOf, newInstance, stripped 
 import type { Instances } from './instances.ts'
 import type { Members } from './members.ts'
 import type { Operations } from './operations.ts'
+import { clearSeedPaths } from './seed-paths.ts'
 import type { IncusZone } from './zone.ts'
 
 /** Snapshots that are ready. They are instances that never start, so they outlive the machine. */
@@ -199,7 +200,8 @@ export class IncusSnapshots {
     })
     const copied = await this.#named(draft)
     if (!copied) throw new IncusError(0, 'The copy is gone')
-    const { operations } = this.#parts
+    const { client, operations } = this.#parts
+    await clearSeedPaths({ client, name: draft, project: this.#project })
     await operations.run('PUT', this.#path(draft), { body: stripped(copied) })
     await this.#publish(job, draft, ready)
   }
