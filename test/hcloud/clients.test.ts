@@ -5,6 +5,9 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { ed25519 } from '../api/harness/keys.ts'
+import { Front } from '../cluster/harness/front.ts'
+import { startPostgres } from '../harness/postgres.ts'
+import { openAccount } from '../process/harness/berthd.ts'
 import { end, launch, type Process } from '../qemu/harness/service.ts'
 import { catalogOf, run, toolsEnv, uploadIso } from './harness.ts'
 
@@ -63,19 +66,65 @@ test('a playbook of Ansible changes all once, then nothing, and takes it away ag
   expect(await play('absent')).toBe('changed=5 failed=0')
 })
 
-test('a service that is killed while hcloud makes a server makes it once, and hcloud says what it lost', async () => {
-  const { env, restart } = await serve()
-  const order = ['server', 'create', '--name', 'web', '--type', 'nano', '--image', 'micro']
-  const child = spawn('hcloud', order, { env, stdio: ['ignore', 'pipe', 'pipe'] })
+/** Two processes behind one address, with a worker beside them, and the environment of a customer's tools. */
+async function serveTwice(): Promise<{ env: NodeJS.ProcessEnv; kill: () => Promise<void> }> {
+  const home = mkdtempSync(path.join(tmpdir(), 'berth-hcloud-'))
+  const flags = ['--data', home, '--compute', 'simulator', '--catalog', path.join(home, 'catalog.yaml')]
+  writeFileSync(path.join(home, 'catalog.yaml'), catalogOf('micro'))
+  const postgres = await startPostgres()
+  onTestFinished(() => postgres.remove())
+  const DATABASE_URL = await postgres.create('berth')
+  const token = await openAccount(DATABASE_URL)
+  const begin = async (role: string) => {
+    const service = await launch([...flags, '--role', role], { BERTH_HCLOUD: 'on', DATABASE_URL })
+    onTestFinished(() => end(service, 'SIGKILL'))
+    return service
+  }
+  const [first, second] = [await begin('api'), await begin('api')]
+  await begin('worker')
+  const front = new Front()
+  await front.listen()
+  onTestFinished(() => front.close())
+  for (const { address } of [first, second]) front.add(address, address)
+  const env = await toolsEnv({ url: second.address, token, home })
+  return {
+    env: { ...env, HCLOUD_ENDPOINT: `${front.origin}/hcloud/v1` },
+    // The first connection goes to the first process.
+    kill: () => end(first, 'SIGKILL'),
+  }
+}
+
+const ORDER = ['server', 'create', '--name', 'web', '--type', 'nano', '--image', 'micro']
+
+/** Begins to make a server with hcloud. */
+function making(env: NodeJS.ProcessEnv) {
+  const child = spawn('hcloud', ORDER, { env, stdio: ['ignore', 'pipe', 'pipe'] })
   let said = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (said += text))
-  const ended = new Promise<number | null>((resolve) => child.once('exit', resolve))
-  const listed = (columns: string) => run(['hcloud', 'server', 'list', '-o', 'noheader', '-o', columns], env)
-  await expect.poll(() => listed('columns=name')).toBe('web\n')
+  const code = new Promise<number | null>((resolve) => child.once('exit', resolve))
+  return { code, said: () => said }
+}
+
+const listed = (env: NodeJS.ProcessEnv, columns: string) =>
+  run(['hcloud', 'server', 'list', '-o', 'noheader', '-o', columns], env)
+
+test('one of two processes is killed while hcloud makes a server: hcloud ends well, and makes one', async () => {
+  const { env, kill } = await serveTwice()
+  const { code, said } = making(env)
+  await expect.poll(said).toContain('Waiting for server')
+  await kill()
+  expect([await code, said()]).toEqual([0, expect.stringMatching(/Server \d+ created/)])
+  expect(await listed(env, 'columns=name,status')).toMatch(/^web +running\n$/)
+})
+
+test('the only service is killed while hcloud makes a server: there is one, and hcloud says what it lost', async () => {
+  const { env, restart } = await serve()
+  const { code, said } = making(env)
+  await expect.poll(() => listed(env, 'columns=name')).toBe('web\n')
   await restart()
   // hcloud tries a refused connection no second time.
-  expect(await ended).toBe(1)
-  expect(said).toMatch(/connection refused|EOF|reset by peer/)
-  await expect.poll(() => listed('columns=name,status')).toMatch(/^web +running\n$/)
-  await expect(run(['hcloud', ...order], env)).rejects.toThrow(/uniqueness_error/)
+  const lost = expect.stringMatching(/connection refused|EOF|reset by peer/)
+  expect([await code, said()]).toEqual([1, lost])
+  await expect.poll(() => listed(env, 'columns=name,status')).toMatch(/^web +running\n$/)
+  await expect(run(['hcloud', ...ORDER], env)).rejects.toThrow(/uniqueness_error/)
 })
