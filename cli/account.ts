@@ -9,7 +9,7 @@ import { addLimitOption, type LimitOptions, upTo } from './flags.ts'
 import type { Columns } from './output.ts'
 import { paymentMethodKind } from './payment-method.ts'
 import { action, listCommand, type Session } from './session.ts'
-import { transferCommand, transfersCommand } from './transfer.ts'
+import { transferCommand, transferInvoiceCommand, transfersCommand } from './transfer.ts'
 import { ifKnown, rub, untilIn } from './units.ts'
 
 const used = (name: keyof Account['quotas']) => (account: Account) => {
@@ -105,6 +105,7 @@ export function accountCommand(): Command {
         .action(action(async ({ berth, show }, id: string) => show(await berth.payments.get(id), payments))),
     )
     .addCommand(transferCommand())
+    .addCommand(transferInvoiceCommand())
     .addCommand(transfersCommand())
     .addCommand(redeemCommand())
     .addCommand(creditsCommand())

@@ -51,7 +51,7 @@ export function documentCommand(): Command {
       action(async ({ berth, terminal, show, note }, id: string, options: { pdf?: string; csv?: true }) => {
         const { pdf, csv } = options
         if (pdf !== undefined) {
-          write(pdf, new Uint8Array(await (await berth.documents.pdf(id)).arrayBuffer()))
+          writeDocument(pdf, new Uint8Array(await (await berth.documents.pdf(id)).arrayBuffer()))
           note(`The document is in ${pdf}.`)
         }
         if (csv) return showText(terminal.stdout, await berth.documents.csv(id))
@@ -60,7 +60,8 @@ export function documentCommand(): Command {
     )
 }
 
-function write(file: string, bytes: Uint8Array): void {
+/** Writes what was downloaded. @throws Refusal */
+export function writeDocument(file: string, bytes: Uint8Array): void {
   try {
     writeFileSync(file, bytes)
   } catch (error) {

@@ -1,5 +1,6 @@
 import type { Transfer } from '@berth/sdk'
 import { Command } from 'commander'
+import { writeDocument } from './document.ts'
 import { addLimitOption, type LimitOptions, upTo } from './flags.ts'
 import type { Columns } from './output.ts'
 import { action, listCommand } from './session.ts'
@@ -25,6 +26,20 @@ export function transferCommand(): Command {
     .argument('<rubles>', 'sum to pay, such as 5000 or 99.90')
     .action(
       action(async ({ berth, show }, rubles: string) => show(await berth.transfers.create(rubles), columns)),
+    )
+}
+
+export function transferInvoiceCommand(): Command {
+  return new Command('transfer-invoice')
+    .description('show an invoice for a bank transfer, or download it')
+    .argument('<id>', 'id of the invoice')
+    .option('--pdf <file>', 'write it to a file as PDF')
+    .action(
+      action(async ({ berth, show, note }, id: string, { pdf }: { pdf?: string }) => {
+        if (pdf === undefined) return show(await berth.transfers.get(id), columns)
+        writeDocument(pdf, new Uint8Array(await (await berth.transfers.pdf(id)).arrayBuffer()))
+        note(`The invoice is in ${pdf}.`)
+      }),
     )
 }
 

@@ -4855,6 +4855,14 @@ export interface Routes {
     }
     reply: Transfer
   }
+  /** Get an invoice for a bank transfer as PDF */
+  'GET /account/transfers/{transfer_id}/content.pdf': {
+    path: {
+      /** Id of the transfer, a UUID */
+      transfer_id: string
+    }
+    reply: Blob
+  }
   /** List zones */
   'GET /zones': {
     reply: Array<Zone>

@@ -59,6 +59,13 @@ export function transfers(call: Call) {
     listAll: (options?: CallOptions) => everyItem(list, 'transfer_id', {}, options),
     get: (transferId: string, options?: CallOptions) =>
       call('GET /account/transfers/{transfer_id}', { path: { transfer_id: transferId } }, options),
+    /** With what a bank asks for, in the language of the account's owner. */
+    pdf: (transferId: string, options?: CallOptions) =>
+      call(
+        'GET /account/transfers/{transfer_id}/content.pdf',
+        { path: { transfer_id: transferId } },
+        options,
+      ),
     /** Asks for an invoice over a sum in rubles, with the reference and the bank details to pay it. */
     create: (amountRub: string, options?: CallOptions) =>
       call('POST /account/transfers', { body: { amount_rub: amountRub } }, options),

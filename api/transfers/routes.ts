@@ -1,9 +1,11 @@
 import Type from 'typebox'
+import { DocumentPdf } from '../billing/documents/schema.ts'
 import type { Operator } from '../catalog/operator.ts'
 import type { Clock } from '../clock.ts'
-import type { Database } from '../database/database.ts'
+import type { Database, Queries } from '../database/database.ts'
 import { listOf, paged, pagingQuery } from '../http/contract/paging.ts'
 import { type Route, route } from '../http/contract/route.ts'
+import { type Payer, transferPdf } from './pdf.ts'
 import { Transfer, TransferCreate, transferProblems } from './schema.ts'
 import { findTransfer, issueTransfer, listTransfers, transferView } from './transfers.ts'
 
@@ -14,9 +16,36 @@ interface TransferOptions {
   db: Database
   clock: Clock
   catalog: { operator: Operator }
+  /** The account as its invoices name it, and the language of its people. */
+  customerOf: (db: Queries, accountId: string) => Promise<Payer>
 }
 
-export function transferRoutes({ db, clock, catalog }: TransferOptions): Route[] {
+export function transferRoutes(options: TransferOptions): Route[] {
+  return [...invoiceRoutes(options), pdfRoute(options)]
+}
+
+function pdfRoute({ db, clock, customerOf }: TransferOptions): Route {
+  return route({
+    id: 'getTransferPdf',
+    method: 'GET',
+    path: `${path}/:transfer_id/content.pdf`,
+    scope: 'account:read',
+    tag,
+    params: { transfer_id: transferProblems.transfer_not_found },
+    load: ({ actor, params }) => findTransfer(db, actor.accountId, params.transfer_id),
+    summary: 'Get an invoice for a bank transfer as PDF',
+    description:
+      "The invoice with the bank details and the reference, in the language of the account's owner, for an accountant to pay. It names the payee as when it was issued, and the account as it is called today.",
+    reply: { 200: DocumentPdf },
+    contentType: 'application/pdf',
+    run: async ({ actor, loaded, setHeader }) => {
+      setHeader('content-disposition', `attachment; filename="invoice-${loaded.reference}.pdf"`)
+      return transferPdf(transferView(loaded, clock.now()), await customerOf(db, actor.accountId))
+    },
+  })
+}
+
+function invoiceRoutes({ db, clock, catalog }: TransferOptions): Route[] {
   return [
     route({
       id: 'listTransfers',

@@ -77,7 +77,7 @@ export function charging(
   const abuse = new AbuseWatch(watching)
   const limitKeeper = new LimitKeeper({ ...watching, catalog })
   const missing = (accountId: string) => missingToResume(db, accountId)
-  const parts = { billedItems, allServers, missingToResume: missing, providers, billingPage }
+  const parts = { billedItems, allServers, missingToResume: missing, providers, billingPage, customerOf }
   return { abuse, limitKeeper, billing, payments, parts: { ...parts, wakePayments: () => payments.wake() } }
 }
 

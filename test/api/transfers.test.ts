@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import { bookArrival } from '../../api/transfers/transfers.ts'
+import { pdfText } from '../harness/pdf-text.ts'
 import { BANK, selling } from '../harness/seller.ts'
+import { signUp } from './harness/browser.ts'
 import { makeOperatorToken, withShop } from './operator/harness/shop.ts'
 
 const DAY = 24 * 3600_000
@@ -93,6 +95,26 @@ test('nothing is booked for a closed account', async () => {
     .execute()
   expect(booked).toEqual([])
 })
+
+for (const [language, lines] of Object.entries({
+  en: ['of 20 November 2026', 'BIC: 044525000', '5,000.00', 'Pay until 20 December 2026.'],
+  ru: ['от 20 ноября 2026 г.', 'БИК: 044525000', '5\u00a0000,00', 'Оплатить до 20 декабря 2026 г.'],
+}))
+  test(`an invoice is a PDF with what a bank asks for, in the language of the owner: ${language}`, async () => {
+    const { t, invoice } = await withInvoice()
+    const { call } = await signUp(t, 'customer1@example.com')
+    await call('PATCH', '/person', { language })
+    const url = `/v1${PATH}/${invoice.transfer_id}/content.pdf`
+    const get = (token: string) => t.app.http.inject({ url, headers: { authorization: `Bearer ${token}` } })
+    const { headers, rawPayload } = await get(t.token)
+    expect(headers['content-disposition']).toBe(`attachment; filename="invoice-${invoice.reference}.pdf"`)
+    const text = pdfText(rawPayload)
+    for (const line of [...lines, invoice.reference, '40702810900000000001', 'ООО "Пример"', 'Customer 1'])
+      expect(text).toContain(line)
+    expect(text).not.toContain('\uFFFD')
+    const accountId = await t.makeAccount('0')
+    expect((await get(await t.makeToken(['read'], { accountId }))).json().code).toBe('transfer_not_found')
+  })
 
 test('a trial books nothing, and reports the same result', async () => {
   const { t, invoice, balance } = await withInvoice()

@@ -56,6 +56,9 @@ for (const [language, words] of Object.entries({
     const [made] = (await t.call('GET', '/account/transfers')).body.items
     expect(made.amount_rub).toBe('5000.50')
     await card.getByText(made.reference).waitFor()
+    const downloading = page.waitForEvent('download')
+    await card.getByRole('link', { name: made.reference }).click()
+    expect((await downloading).suggestedFilename()).toBe(`invoice-${made.reference}.pdf`)
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(375)
   }, 60_000)
 

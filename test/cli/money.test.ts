@@ -57,14 +57,25 @@ test('a customer whose servers are suspended sees how much brings them back', as
 
 test('an invoice for a bank transfer has what a bank asks for', async () => {
   const t = await loggedIn(selling({ bank: BANK }))
+  const { transfer_id: id } = await t.berth.transfers.create('700')
   await expectSession(t, 'transfer', [
-    'account transfers',
+    `account transfer-invoice ${id}`,
+    `account transfer-invoice ${id} -o json`,
+    'account transfer-invoice 01a1fb45-1ac2-75b7-a056-9ee82769d403 --pdf invoice.pdf',
     'account transfer 5000',
     'account transfer 99.90 -o json',
     'account transfer 0',
+    'account transfers',
     'account transfers -o json',
     'account transfers --sort when',
   ])
+  const folder = mkdtempSync(path.join(tmpdir(), 'berth-transfers-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const file = path.join(folder, 'invoice.pdf')
+  expect(await t.run(`account transfer-invoice ${id} --pdf ${file}`)).toMatchObject({
+    ...{ code: 0, out: '', err: `The invoice is in ${file}.\n` },
+  })
+  expect(pdfText(readFileSync(file))).toContain('40702810900000000001')
 })
 
 test('the account is topped up from the command line: it prints the page of the provider, and waits', async () => {

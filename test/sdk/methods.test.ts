@@ -76,6 +76,8 @@ test('an invoice for a bank transfer is asked for and read', async () => {
   const made = await berth.transfers.create('5000')
   expect(await berth.transfers.get(made.transfer_id)).toEqual(made)
   expect((await berth.transfers.list()).items).toEqual([made])
+  const pdf = Buffer.from(await (await berth.transfers.pdf(made.transfer_id)).arrayBuffer())
+  expect(pdfText(pdf)).toContain(made.reference)
   expect(await Array.fromAsync(berth.transfers.listAll())).toEqual([made])
 })
 

@@ -31,9 +31,10 @@ export function Transfers() {
   )
 }
 
-function Invoice({ transfer: { reference, amount_rub, payee, expires_at } }: { transfer: Transfer }) {
+function Invoice({ transfer }: { transfer: Transfer }) {
   const t = useBillingText()
   const format = useFormats()
+  const { transfer_id, reference, amount_rub, payee, expires_at } = transfer
   const correspondent = payee.correspondent_account
   return (
     <section aria-label={t.invoiceOf(reference)}>
@@ -52,6 +53,14 @@ function Invoice({ transfer: { reference, amount_rub, payee, expires_at } }: { t
           [t.payUntil, format.exact(expires_at)],
         ]}
       />
+      <a
+        className="button"
+        href={`/v1/account/transfers/${transfer_id}/content.pdf`}
+        download={`invoice-${reference}.pdf`}
+        aria-label={t.download('PDF', reference)}
+      >
+        PDF
+      </a>
     </section>
   )
 }

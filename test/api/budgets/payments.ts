@@ -77,5 +77,6 @@ async function walkCredits(
   const { transfer_id, reference } = (await call('POST', '/account/transfers', { amount_rub: '500' })).body
   await call('GET', '/account/transfers')
   await call('GET', `/account/transfers/${transfer_id}`)
+  await call('GET', `/account/transfers/${transfer_id}/content.pdf`)
   await operator('POST', '/operator/transfers', { reference, amount_rub: '500', bank_transaction_id: '1' })
 }
