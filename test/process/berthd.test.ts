@@ -298,7 +298,7 @@ function wrongCommands(data: string): Mistake[] {
       /"wishes=3" is not a limit: give members, .* as in servers=5/,
     ],
     [['server', 'stop', 'nothing'], own, /No such server: nothing\. List them with: berthd server list/],
-    [['image', 'pull', 'windows'], own, /No such template: windows\./],
+    [['image', 'pull', 'windows'], own, /No such template or ISO: windows\./],
   ]
 }
 
@@ -441,7 +441,9 @@ test(
       run(['account', 'credit', 'bob@example.com', ...words, '--reason', 'x'], env)
     await run(['account', 'create', 'bob@example.com'], env)
     expect((await credit('100', '--type', 'correction')).stdout).toBe('Credited. Balance: 100.00 RUB\n')
-    expect(await shown()).toMatch(/paid: +none: smaller quotas, and no grace period\nservers: +0 of 2\n/)
+    expect(await shown()).toMatch(
+      /paid: +none: smaller quotas, and no grace period\nservers: +0 of 2 \(20 once 0\.01 RUB are paid\)\n/,
+    )
     await credit('499.90')
     expect(await shown()).toMatch(/paid: +499\.90 RUB\nservers: +0 of 20\n/)
     expect((await credit('-499.90', '--type', 'payment')).stdout).toBe('Debited. Balance: 100.00 RUB\n')
