@@ -75,8 +75,8 @@ export const planted: readonly Planted[] = [
   plant(
     'operations of all subjects are canceled',
     'operations/operations.ts',
-    "    .where('subject_id', '=', subject.subject_id)\n    .where(isActive())\n    .returning(['operation_id', 'type', 'created_at'])",
-    "    .where(isActive())\n    .returning(['operation_id', 'type', 'created_at'])",
+    "    .where('subject_id', '=', subject.subject_id)\n    .where(isActive())\n    .returning(['operation_id', 'type', 'created_at', 'started_at'])",
+    "    .where(isActive())\n    .returning(['operation_id', 'type', 'created_at', 'started_at'])",
   ),
   // Money
   plant(
