@@ -15,7 +15,7 @@ import { ifKnown, rub, untilIn } from './units.ts'
 const used = (name: keyof Account['quotas']) => (account: Account) => {
   const { used, limit } = account.quotas[name]
   const { next } = account.limit_reasons[name]
-  const raised = next === null ? '' : ` (${next.limit} once ${rub(next.paid_rub)} are paid)`
+  const raised = next === null ? '' : ` (${next.limit} once ${rub(next.paid_rub)} is paid)`
   return `${used} of ${limit}${raised}`
 }
 

@@ -199,7 +199,7 @@ function inWords(given: Limit | undefined): string {
   if (!given) return 'none'
   const { limit, reason, next } = given
   const own = reason === 'own' ? ['set for this account'] : []
-  const raised = next ? [`${next.limit} once ${formatMoney(next.paid)} RUB are paid`] : []
+  const raised = next ? [`${next.limit} once ${formatMoney(next.paid)} RUB is paid`] : []
   const notes = [...own, ...raised]
   return notes.length > 0 ? `${limit} (${notes.join(', ')})` : String(limit)
 }

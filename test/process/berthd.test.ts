@@ -442,7 +442,7 @@ test(
     await run(['account', 'create', 'bob@example.com'], env)
     expect((await credit('100', '--type', 'correction')).stdout).toBe('Credited. Balance: 100.00 RUB\n')
     expect(await shown()).toMatch(
-      /paid: +none: smaller quotas, and no grace period\nservers: +0 of 2 \(20 once 0\.01 RUB are paid\)\n/,
+      /paid: +none: smaller quotas, and no grace period\nservers: +0 of 2 \(20 once 0\.01 RUB is paid\)\n/,
     )
     await credit('499.90')
     expect(await shown()).toMatch(/paid: +499\.90 RUB\nservers: +0 of 20\n/)
