@@ -60,6 +60,7 @@ test('guests meet by cards that come while they run, keep them over a restart, a
     'published_ports',
     'private_networks',
     'console',
+    'snapshots',
     'reset_password',
   ])
   const [ann, bob] = [card(5, 2), card(5, 3)]
