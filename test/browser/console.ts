@@ -68,8 +68,21 @@ async function openPage(
   })
   onTestFinished(() => context.close())
   const page = await context.newPage()
+  const faults: string[] = []
+  page.on('pageerror', (error) => faults.push(String(error)))
+  page.on('requestfailed', (request) => faults.push(`${request.url()}: ${request.failure()?.errorText}`))
+  page.on(
+    'response',
+    (reply) => void (reply.status() >= 400 && faults.push(`${reply.url()}: ${reply.status()}`)),
+  )
   await page.goto(`${address}/sign-in#${secret}`)
-  await page.getByRole('heading', { name: /Overview|Обзор/ }).waitFor()
+  const overview = page.getByRole('heading', { name: /Overview|Обзор/ })
+  await overview.waitFor().catch(async (error: unknown) => {
+    const shown = await page.locator('body').textContent()
+    throw new Error(`${page.url()} shows "${shown}" after ${faults.join(', ') || 'no fault'}`, {
+      cause: error,
+    })
+  })
   return page
 }
 
