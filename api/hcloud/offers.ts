@@ -1,12 +1,10 @@
 import type { Limits, Preset, Template, Zone } from '../catalog/schema.ts'
-import { Recent } from '../http/limits/recent.ts'
+import type { Server } from '../servers/schema.ts'
 import { missing } from './errors.ts'
 import type { Exchange } from './exchange.ts'
 import type { Shown } from './numbers.ts'
 
 const GB = 1e9
-/** Sizes that no preset has are as many as customers like. */
-const MOST_TEXTS = 100
 /** The category of all server types. */
 export const CATEGORY = 'Shared vCPU'
 
@@ -16,8 +14,8 @@ interface Catalogue {
   templates: readonly Template[]
   /** By zone: the presets at the price of its first CPU type. */
   presets: ReadonlyMap<string, readonly Preset[]>
-  /** The JSON text of what servers of one kind have in common, after their other fields, by what they are of. */
-  texts: Recent<string>
+  /** One server of each kind that was shown, with the JSON text of what all of its kind have in common. */
+  kinds: { server: Server; text: string }[]
 }
 
 async function readCatalogue(x: Exchange): Promise<Catalogue> {
@@ -29,7 +27,7 @@ async function readCatalogue(x: Exchange): Promise<Catalogue> {
     }),
   )
   const templates = await x.v1<Template[]>('listTemplates')
-  return { zones, presets: new Map(presets), templates, texts: new Recent<string>(MOST_TEXTS) }
+  return { zones, presets: new Map(presets), templates, kinds: [] }
 }
 
 /** The offers of the installation, to be shown in this reply. */
@@ -129,18 +127,6 @@ export class Offers {
       ...{ created_from: null, bound_to: null, os_flavor: os_family, os_version: null, rapid_deploy: true },
       ...{ protection: { delete: false }, deprecated: null, deleted: null, labels: {}, architecture: 'x86' },
     }
-  }
-
-  /**
-   * Makes the JSON text of the last fields of an object.
-   * @param key the name under which it is kept until the catalogue is read again; null: it is not kept
-   */
-  async text(key: string | null, show: () => object): Promise<string> {
-    const shown = show()
-    await this.#x.settle()
-    const text = `,${JSON.stringify(shown).slice(1)}`
-    if (key !== null) this.catalogue.texts.set(key, text)
-    return text
   }
 
   /** The zone that a request names, as a location, a datacenter or neither. @throws ApiError not_found */

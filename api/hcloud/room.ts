@@ -97,8 +97,9 @@ function mount(
       const result = await (isNaming ? parts.naming.run(x.accountId, () => run(x, given)) : run(x, given))
       await x.settle()
       reply.code(result ? status : 204).header('cache-control', 'no-store')
-      if (typeof result === 'string') reply.type('application/json; charset=utf-8')
-      return reply.send(result)
+      if (typeof result !== 'string') return reply.send(result)
+      // Its bytes are made once: their number goes into a header, and the connection takes them as they are.
+      return reply.type('application/json; charset=utf-8').send(Buffer.from(result))
     },
   })
 }

@@ -105,21 +105,17 @@ function backupWindow({ backups_enabled, backup_window: hour }: Server): string 
 
 /** The fields of a server that are its own. */
 function ownFields(x: Exchange, server: Server, near: Around) {
-  const { server_id, name, delete_protection } = server
+  const { server_id, name } = server
   const iso = near.isos.find((one) => one.iso_id === server.iso_id)
   return {
     id: x.ref('server', server_id),
     name,
-    status: statuses[server.status],
     created: server.created_at,
     public_net: publicNet(x, server, near),
     private_net: server.networks.map(({ network_id, ipv4 }) => ({
       ...{ network: x.ref('network', network_id), ip: ipv4, alias_ips: [], mac_address: '' },
     })),
-    rescue_enabled: server.rescue,
     locked: server.current_operation !== null,
-    backup_window: backupWindow(server),
-    protection: { delete: delete_protection, rebuild: delete_protection },
     labels: server.labels,
     iso: iso ? isoView(x, iso) : null,
     volumes: near.links.volumesOf(server).map((id) => x.ref('volume', id)),
@@ -129,7 +125,12 @@ function ownFields(x: Exchange, server: Server, near: Around) {
 /** The fields that all servers have in common that are of one kind: its type, place and image. */
 function commonFields(near: Around, server: Server) {
   const { offers } = near
+  const { delete_protection } = server
   return {
+    status: statuses[server.status],
+    rescue_enabled: server.rescue,
+    backup_window: backupWindow(server),
+    protection: { delete: delete_protection, rebuild: delete_protection },
     server_type: typeOf(offers, server),
     // Clients of 2026 read the location, older ones the datacenter.
     location: offers.location(server.zone_slug),
@@ -141,28 +142,58 @@ function commonFields(near: Around, server: Server) {
   }
 }
 
-const kindOf = ({ preset_id, cpu, ram_mb, disk_gb, zone_slug, template_id }: Server) =>
-  `${preset_id} ${cpu} ${ram_mb} ${disk_gb} ${zone_slug} ${template_id}`
+/** True if two servers have the same common fields. */
+const areAlike = (one: Server, other: Server) =>
+  one.preset_id === other.preset_id &&
+  one.cpu === other.cpu &&
+  one.ram_mb === other.ram_mb &&
+  one.disk_gb === other.disk_gb &&
+  one.zone_slug === other.zone_slug &&
+  one.template_id === other.template_id &&
+  one.source_id === other.source_id &&
+  one.status === other.status &&
+  one.rescue === other.rescue &&
+  one.backups_enabled === other.backups_enabled &&
+  one.backup_window === other.backup_window &&
+  one.delete_protection === other.delete_protection
 
 function serverView(x: Exchange, server: Server, near: Around) {
   return { ...ownFields(x, server, near), ...commonFields(near, server) }
 }
 
+/** Sizes that no preset has are as many as customers like. */
+const MOST_KINDS = 100
+/** Stands for the common fields of a server. No text has it: quotes in texts are escaped. */
+const COMMON = ',"common":0}'
+
 /**
- * The JSON text of servers, with commas between them. It is joined from parts, since what they have in common is most of
- * it.
+ * The JSON text of a page of servers. It is joined from parts, since what they have in common is most of it.
+ * @param meta the page
  */
-async function serversText(x: Exchange, servers: readonly Server[], near: Around): Promise<string> {
-  const own = servers.map((server) => ownFields(x, server, near))
+async function serversText(x: Exchange, servers: readonly Server[], meta: object): Promise<string> {
+  const near = await around(x, servers)
+  const own = servers.map((server) => ({ ...ownFields(x, server, near), common: 0 }))
   await x.settle()
-  let text = ''
+  const texts = JSON.stringify({ servers: own, meta }).split(COMMON)
+  let common = ''
   for (const [at, server] of servers.entries()) {
-    // An image that belongs to one account is not kept for others.
-    const kind = server.source_id === null ? kindOf(server) : null
-    const kept = kind === null ? undefined : near.offers.catalogue.texts.get(kind)
-    const common = kept ?? (await near.offers.text(kind, () => commonFields(near, server)))
-    text += `${at === 0 ? '' : ','}${JSON.stringify(own[at]).slice(0, -1)}${common}`
+    const before = servers[at - 1]
+    if (!before || !areAlike(before, server)) common = await commonText(x, near, server)
+    texts[at] += common
   }
+  return texts.join('')
+}
+
+/** The JSON text of a server's common fields, to follow its own. */
+async function commonText(x: Exchange, near: Around, server: Server): Promise<string> {
+  const { kinds } = near.offers.catalogue
+  const kept = kinds.find((kind) => areAlike(kind.server, server))
+  if (kept) return kept.text
+  const shown = commonFields(near, server)
+  await x.settle()
+  const text = `,${JSON.stringify(shown).slice(1)}`
+  // An image that belongs to one account is not kept for others.
+  if (server.source_id === null && kinds.push({ server, text }) > MOST_KINDS) kinds.shift()
   return text
 }
 
@@ -194,8 +225,7 @@ async function listServers(x: Exchange): Promise<object | string> {
     ...(name === null ? {} : { name }),
   }
   const { items, total } = await x.v1<{ items: Server[]; total: number }>('listServers', { query })
-  const servers = await serversText(x, items, await around(x, items))
-  return `{"servers":[${servers}],"meta":${JSON.stringify(metaOf(page, total))}}`
+  return serversText(x, items, metaOf(page, total))
 }
 
 const Named = Type.Union([Type.String(), Type.Integer()])
