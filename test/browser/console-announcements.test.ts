@@ -58,4 +58,4 @@ test('an operator announces, changes and ends maintenance, a customer sees it, a
   await expect.poll(() => wanted.isChecked()).toBe(false)
   const [person] = await t.db.selectFrom('people').select('muted_mails').execute()
   expect(person).toEqual({ muted_mails: 'announcements' })
-}, 60_000)
+})

@@ -186,7 +186,7 @@ test('an operator finds an account, credits, suspends and resumes it, by clickin
   await row.getByText('Suspended').waitFor()
   await change('Resume', { Reason: 'Mended' })
   await row.getByText('Active').waitFor()
-}, 60_000)
+})
 
 test('the menu of a row lies above its table, within the window, and scrolls nothing', async () => {
   const t = await serveConsole()

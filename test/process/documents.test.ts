@@ -29,7 +29,7 @@ test(
     await db.destroy()
     const document = (...words: string[]) => run(['account', ...words, '--json'], env)
     const list = async () => JSON.parse((await document('documents', 'ann@example.com')).stdout)
-    await expect.poll(list, { timeout: 60_000 }).toMatchObject([{ number: '1', type: 'invoice' }])
+    await expect.poll(list).toMatchObject([{ number: '1', type: 'invoice' }])
     const terms = ['ann@example.com', '1', '20', '--reason', 'An outage', '--reference', 'c-1']
     const note = { number: '2', type: 'credit_note', corrects: '1', total: '-20.00', balance: '-100.00' }
     const made = await document('correct', ...terms, '--item', item)
