@@ -1,4 +1,4 @@
-import type { Account, Payment } from '@berth/sdk'
+import { type Account, approximate, type Payment } from '@berth/sdk'
 import { Command } from 'commander'
 import { announcementsCommand } from './announcement.ts'
 import { autoTopUpCommand } from './auto-top-up.ts'
@@ -59,8 +59,12 @@ export function balanceCommand(): Command {
     action(async ({ berth, show }) => {
       const known = await berth.account.balance()
       const { credit_limit_rub: limit, top_up_to_resume_rub: missing, top_up_url: url } = known
+      const { second_currency: second } = known
       await show(known, {
         Balance: ({ balance, currency }) => `${balance} ${currency}`,
+        ...(second === null
+          ? {}
+          : { Approximately: ({ balance }) => `${approximate(balance, second)} ${second.code}` }),
         ...(Number(limit) > 0 ? { 'Credit limit': () => rub(limit) } : {}),
         'Cost per month': ({ cost_month_rub }) => rub(cost_month_rub),
         Lasts: ({ hours_left }) => ifKnown(hours_left, (hours) => untilIn(hours, new Date())),

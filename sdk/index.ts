@@ -24,4 +24,5 @@ export {
 } from './receiver.ts'
 export type { Call, CallOptions, Fetch, Parts, Query, Reply, Route } from './request.ts'
 export type { Sleep } from './retries.ts'
+export { approximate, type Rate } from './second-currency.ts'
 export type { ServerFilter } from './servers.ts'

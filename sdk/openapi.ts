@@ -591,6 +591,8 @@ export interface Balance {
   top_up_to_resume_rub: string | null
   /** Page where the account is topped up; null if the operator has none: contact them */
   top_up_url: string | null
+  /** A currency in which the operator shows sums beside rubles; null if there is none. Such sums are approximate: balance, prices and documents are in rubles */
+  second_currency: SecondCurrency | null
   /** True if the account can be topped up by bank transfer: `POST /account/transfers` */
   takes_transfers: boolean
   /** The time that these figures are for */
@@ -2905,6 +2907,15 @@ export interface RestoreRequest {
   backup_id?: string | undefined
 }
 
+export interface SecondCurrency {
+  /** The currency (ISO 4217) */
+  code: string
+  /** Digits after the point of its sums */
+  decimals: number
+  /** The price of one unit in rubles, at the operator's rate; up to six decimals */
+  rubles: string
+}
+
 export interface Server {
   /** Id of the server */
   server_id: string
@@ -3664,6 +3675,8 @@ export interface SignInOptions {
       /** Version of the terms in force */
       version: string
     } | null
+    /** A currency in which the operator shows sums beside rubles; null if there is none. Such sums are approximate: balance, prices and documents are in rubles */
+    second_currency: SecondCurrency | null
   }
   /** Minimum length of a password in characters */
   min_password: number

@@ -56,6 +56,7 @@ export function billingRoutes(options: BillingRoutesOptions): Route[] {
           hours_left: hour === 0 ? null : wholeTimes(fundsOf(ledger), hour),
           top_up_to_resume_rub: missing === null ? null : formatMoney(missing),
           top_up_url: topUpUrl(catalog, actor.accountId, billingPage()),
+          second_currency: catalog.operator.secondCurrency,
           takes_transfers: Boolean(catalog.operator.seller?.bank),
           generated_at: isoTime(clock.now()),
         }

@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox'
+import { secondCurrency } from '../catalog/schema.ts'
 import { CreatedAt, Currency, HourPrice, money, nullable, timestamp, uuid } from '../http/contract/fields.ts'
 import { defineProblems } from '../http/contract/problem.ts'
 import { itemTypes } from './tables.ts'
@@ -54,6 +55,7 @@ export const Balance = Type.Object(
       description: 'Page where the account is topped up; null if the operator has none: contact them',
       examples: [null],
     }),
+    second_currency: secondCurrency,
     takes_transfers: Type.Boolean({
       description: 'True if the account can be topped up by bank transfer: `POST /account/transfers`',
       examples: [false],

@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { isoFields } from '../drivers/disk-images.ts'
 import { imageFields, modules, zoneFields } from '../drivers/modules/modules.ts'
+import { SecondCurrencyEntry } from './currencies.ts'
 import { AccountLimits } from './limit-steps.ts'
 import { CpuTypeName } from './schema.ts'
 
@@ -108,6 +109,8 @@ export const CatalogFile = Type.Object({
       // {account_id} in it stands for the account.
       payment_url: Type.Optional(Page),
       logo_url: Type.Optional(Page),
+      // Sums are shown in it beside rubles, as approximate (default: in rubles only).
+      second_currency: Type.Optional(SecondCurrencyEntry),
       // People accept these terms when they sign up.
       terms: Type.Optional(Type.Object({ url: Page, version: Text })),
       // The legal entity that issues documents (default: none are issued).

@@ -10,6 +10,7 @@ import { cut } from '../http/contract/problem.ts'
 import { compileCheck } from '../http/contract/validation.ts'
 import { messageOf } from '../message-of.ts'
 import { parseMoney, UNITS_PER_KOPECK } from '../money.ts'
+import { currencyFaults, secondCurrencyOf } from './currencies.ts'
 import { CatalogFile } from './file-schema.ts'
 import { type LimitSteps, stepFaults, stepsOf } from './limit-steps.ts'
 import type { Operator, Seller } from './operator.ts'
@@ -249,7 +250,7 @@ function contradictions(file: CatalogFile, now: number): Fault[] {
   found.push(...poolFaults(file.zones), ...modules.flatMap((module) => module.zoneFaults(file.zones)))
   const presets = file.presets.map((preset) => preset.slug)
   found.push(...priceFaults(priceEntriesOf(file), file.zones, presets, now))
-  found.push(...stepFaults(file.account_limits))
+  found.push(...stepFaults(file.account_limits), ...currencyFaults(file.operator?.second_currency))
   const folder = '' // faults do not depend on it
   file.templates.forEach((template, at) => {
     const place = `/templates/${at}`
@@ -291,14 +292,19 @@ function toCatalog(file: CatalogFile, folder: string): Catalog {
     })),
     prices: priceEntriesOf(file),
     limitSteps: stepsOf(file.account_limits),
-    operator: {
-      name: file.operator?.name ?? null,
-      contact: file.operator?.contact ?? null,
-      paymentUrl: file.operator?.payment_url ?? null,
-      logoUrl: file.operator?.logo_url ?? null,
-      terms: file.operator?.terms ?? null,
-      seller: file.operator?.seller ? sellerOf(file.operator.seller) : null,
-    },
+    operator: operatorOf(file.operator),
+  }
+}
+
+function operatorOf(operator: CatalogFile['operator']): Operator {
+  return {
+    name: operator?.name ?? null,
+    contact: operator?.contact ?? null,
+    paymentUrl: operator?.payment_url ?? null,
+    logoUrl: operator?.logo_url ?? null,
+    terms: operator?.terms ?? null,
+    secondCurrency: operator?.second_currency ? secondCurrencyOf(operator.second_currency) : null,
+    seller: operator?.seller ? sellerOf(operator.seller) : null,
   }
 }
 

@@ -1,3 +1,5 @@
+import type { SecondCurrency } from './currencies.ts'
+
 /** The hoster as customers see it. */
 export interface Operator {
   name: string | null
@@ -8,6 +10,8 @@ export interface Operator {
   logoUrl: string | null
   /** The terms that people accept when they sign up. */
   terms: { url: string; version: string } | null
+  /** Sums are shown in it beside rubles; null: in rubles only. */
+  secondCurrency: SecondCurrency | null
   /** The legal entity that issues documents; null: none are issued. */
   seller: Seller | null
 }

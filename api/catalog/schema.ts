@@ -197,3 +197,23 @@ export const CapacityFilter = Type.Object({
   zone_slug: Type.Optional(ZoneSlug),
   cpu_type: Type.Optional(CpuTypeName),
 })
+
+/** The currency beside rubles, where customers see sums. */
+export const secondCurrency = nullable(
+  Type.Object(
+    {
+      code: Type.String({ description: 'The currency (ISO 4217)', examples: ['EUR'] }),
+      decimals: Type.Integer({ description: 'Digits after the point of its sums', examples: [2] }),
+      rubles: Type.String({
+        description: "The price of one unit in rubles, at the operator's rate; up to six decimals",
+        examples: ['98.50'],
+      }),
+    },
+    { title: 'SecondCurrency', description: 'A currency beside rubles' },
+  ),
+  {
+    description:
+      'A currency in which the operator shows sums beside rubles; null if there is none. Such sums are approximate: balance, prices and documents are in rubles',
+    examples: [null],
+  },
+)

@@ -7,6 +7,7 @@ import { createPerson } from '../../api/people/person/people.ts'
 import { chargeHour, creditInvoice } from '../harness/invoiced.ts'
 import { playedProviders } from '../harness/payment-providers.ts'
 import { pdfText } from '../harness/pdf-text.ts'
+import { withEuros } from '../harness/second-currency.ts'
 import { BANK, selling } from '../harness/seller.ts'
 import { launch } from './chromium.ts'
 import { makeOperator, serveConsole } from './console.ts'
@@ -61,6 +62,36 @@ for (const [language, words] of Object.entries({
     expect((await downloading).suggestedFilename()).toBe(`invoice-${made.reference}.pdf`)
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(375)
   })
+
+for (const [language, words] of Object.entries({
+  en: {
+    ...{ balance: '≈ €10.00', typed: /≈ €20\.00 · approximate, at ₽98\.50 for 1 EUR/ },
+    ...{ amount: 'Amount in rubles', about: /your balance is kept in rubles/ },
+  },
+  ru: {
+    ...{ balance: /≈ 10,00\s€/, typed: /≈ 20,00\s€ · приблизительно, по курсу 98,50\s₽ за 1 EUR/ },
+    ...{ amount: 'Сумма в рублях', about: /баланс ведётся в рублях/ },
+  },
+}))
+  test(`sums are shown in a second currency as approximate, before a customer decides, in ${language}`, async () => {
+    const played = await playedProviders()
+    const t = await serveConsole({ ...played.urls, ...withEuros(), balance: '985' })
+    const page = await t.open(browser, { locale: language })
+    await page.setViewportSize({ width: 375, height: 800 })
+    await page.goto(`${t.address}/billing`)
+    await page.getByText(words.balance).first().waitFor()
+    await page.getByTitle(words.about).first().waitFor()
+    await page.getByLabel(words.amount).first().fill('1970,00')
+    await page.getByText(words.typed).waitFor()
+    await page.getByLabel(words.amount).first().fill('a lot')
+    await page.getByText(words.typed).waitFor({ state: 'detached' })
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(375)
+    await page.goto(`${t.address}/servers/new`)
+    // Presets and the quote: nano costs 300.00 rubles a month.
+    await page.locator('.total').waitFor()
+    expect(await page.getByText(/≈ (€3\.05|3,05\s€)/).count()).toBeGreaterThanOrEqual(2)
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(375)
+  }, 60_000)
 
 /** Serves the console for an account that has saved a card by a payment of 500 rubles. */
 async function withSavedCard() {

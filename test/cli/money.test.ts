@@ -11,6 +11,7 @@ import { catalogText } from '../harness/app.ts'
 import { chargeHour, creditInvoice } from '../harness/invoiced.ts'
 import { playedProviders } from '../harness/payment-providers.ts'
 import { pdfText } from '../harness/pdf-text.ts'
+import { withEuros } from '../harness/second-currency.ts'
 import { BANK, selling } from '../harness/seller.ts'
 import { expectSession, loggedIn } from './harness/berth.ts'
 
@@ -38,6 +39,11 @@ test('payments, charges and the audit log can be read', async () => {
     'audit list --limit 0 -o name',
     'audit list --sort when',
   ])
+})
+
+test('the balance is shown in a second currency, too, marked as approximate', async () => {
+  const t = await loggedIn({ ...withEuros(), balance: '500' })
+  await expectSession(t, 'second-currency', ['balance', 'balance -o json', 'balance --currency EUR'])
 })
 
 test('a customer whose servers are suspended sees how much brings them back', async () => {

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { PersonId, RoleName } from '../../accounts/schema.ts'
+import { secondCurrency } from '../../catalog/schema.ts'
 import { CreatedAt, nullable, timestamp, visibleName } from '../../http/contract/fields.ts'
 import { MIN_PASSWORD } from '../guard/passwords.ts'
 import { Code, NewPassword, password, SealedTicket } from '../guard/schema.ts'
@@ -116,6 +117,7 @@ export const SignInOptions = Type.Object(
         terms: nullable(Type.Object(Terms), {
           description: 'Terms that a new person must accept, in `accepted_terms`; null if there are none',
         }),
+        second_currency: secondCurrency,
       },
       { description: 'The hoster of this installation' },
     ),

@@ -49,6 +49,6 @@ export function personView(
 }
 
 export function operatorView({ operator }: Pick<Catalog, 'operator'>): SignInOptions['operator'] {
-  const { name, contact, logoUrl, terms } = operator
-  return { name, contact, logo_url: logoUrl, terms }
+  const { name, contact, logoUrl, terms, secondCurrency } = operator
+  return { name, contact, logo_url: logoUrl, terms, second_currency: secondCurrency }
 }

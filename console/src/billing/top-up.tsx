@@ -4,6 +4,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { berth, queryClient } from '../client.ts'
 import { typedRubles } from '../format.ts'
+import { Approximately } from '../people/approximately.tsx'
 import { Check, SelectField, TextField } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import { Guarded } from '../ui/guarded.tsx'
@@ -63,6 +64,7 @@ export function TopUp({
               error={fieldError('amount_rub')}
               onChange={(event) => setAmount(event.target.value)}
             />
+            <Approximately rubles={typedRubles(amount)} isExplained />
             {methods.length > 0 ? (
               <SelectField
                 label={t.method}

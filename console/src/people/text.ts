@@ -32,6 +32,8 @@ export const usePeopleText = messages({
     codeHint: 'From your authenticator app. A recovery code works too.',
     operator: 'the operator',
     terms: 'terms of service',
+    approximate: (price: string, code: string) =>
+      `approximate, at ${price} for 1 ${code}; your balance is kept in rubles`,
     acceptTerms: 'I accept the',
     termsChanged: 'Terms of service',
     termsChangedAbout:
@@ -82,6 +84,8 @@ export const usePeopleText = messages({
     codeHint: 'Из приложения. Подойдёт и код восстановления.',
     operator: 'оператор',
     terms: 'условия использования',
+    approximate: (price: string, code: string) =>
+      `приблизительно, по курсу ${price} за 1 ${code}; баланс ведётся в рублях`,
     acceptTerms: 'Принимаю',
     termsChanged: 'Условия использования',
     termsChangedAbout: 'Условия изменились, и вы их ещё не приняли. Серверы и токены продолжают работать.',

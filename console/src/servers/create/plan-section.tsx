@@ -2,6 +2,7 @@ import type { Preset } from '@berth/sdk'
 import { useQuery } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { useFormats } from '../../format.ts'
+import { Approximately } from '../../people/approximately.tsx'
 import { Segments } from '../../ui/field.tsx'
 import { Card } from '../../ui/page.tsx'
 import { Loaded } from '../../ui/states.tsx'
@@ -111,6 +112,7 @@ function PresetContent({ preset, whyNot }: { preset: Preset; whyNot: string | nu
       <span className="price">
         <b>{format.money(preset.price_month_rub)}</b> <span className="muted small">{t.month}</span>
       </span>
+      <Approximately rubles={preset.price_month_rub} />
       <span className="muted small">
         {format.money(preset.price_hour_rub, 4)} {t.hour}
       </span>

@@ -3,6 +3,7 @@ import { useMutation } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { berth, queryClient } from '../../client.ts'
 import { useFormats } from '../../format.ts'
+import { Approximately } from '../../people/approximately.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/page.tsx'
 import { useCodeText } from '../../ui/problems.ts'
@@ -83,6 +84,7 @@ function Costs({ quote, image }: { quote: Quote; image: System | undefined }) {
         <div className="muted small">
           {t.month} · {format.money(quote.price_hour_rub, 4)} {t.hour}
         </div>
+        <Approximately rubles={quote.price_month_rub} />
       </div>
       <p>
         {words.size(quote.cpu, format.ram(quote.ram_mb), quote.disk_gb)}
