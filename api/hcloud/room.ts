@@ -90,10 +90,11 @@ function mount(
       ...(isPoll ? { isPoll } : {}),
     },
     handler: async (request, reply) => {
+      // It refuses a caller without a token for it, before the body is looked at.
+      const x = new Exchange(request, parts)
       const given = withoutNulls(request.body ?? {})
       const issues = check?.(given) ?? []
       if (issues.length > 0) throw invalid(issues)
-      const x = new Exchange(request, parts)
       const result = await (isNaming ? parts.naming.run(x.accountId, () => run(x, given)) : run(x, given))
       await x.settle()
       reply.code(result ? status : 204).header('cache-control', 'no-store')
