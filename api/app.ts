@@ -30,7 +30,10 @@ import { signingIn } from './wiring/people.ts'
 import { renting } from './wiring/servers.ts'
 
 export interface App
-  extends Pick<ReturnType<typeof charging>, 'abuse' | 'limitKeeper' | 'billing' | 'payments'> {
+  extends Pick<
+    ReturnType<typeof charging>,
+    'abuse' | 'complaintMails' | 'limitKeeper' | 'billing' | 'payments'
+  > {
   http: FastifyInstance
   engine: Engine
   connectivity: Connectivity
@@ -66,7 +69,8 @@ export async function buildApp(given: AppOptions): Promise<App> {
   const { parts: rentParts, ...rented } = renting(options, capacity, turns)
   const { engine, connectivity, reconciler, backups, sampler, reverseDns } = rented
   const { mails, parts: signInParts } = signingIn(options)
-  const { abuse, limitKeeper, billing, payments, parts: chargeParts } = charging(options, engine, signInParts)
+  const { parts: chargeParts, ...charged } = charging(options, engine, signInParts)
+  const { abuse, complaintMails, limitKeeper, billing, payments } = charged
   const { events, webhooks, parts: pushParts } = pushing(options, access)
   const retention = new Retention({ db, clock, log: options.log, peers, cleaning: cleaning() })
   const parts = {
@@ -85,13 +89,13 @@ export async function buildApp(given: AppOptions): Promise<App> {
   })
   const departure = new Departure(http)
   return {
-    ...{ http, ...rented, offsite, abuse, limitKeeper, billing, payments },
+    ...{ http, ...rented, ...charged, offsite },
     ...{ events, webhooks, retention, consoles, mails, security, capacity },
     close: async (lingerMs = 0) => {
       departure.begin()
       // The engine is stopped first. Long polls and consoles end with it, so that the listener need not wait for them.
       const telling = [events, webhooks, consoles, mails]
-      const watching = [engine, reconciler, backups, offsite, sampler, abuse]
+      const watching = [engine, reconciler, backups, offsite, sampler, abuse, complaintMails]
       const workers = [...watching, limitKeeper, billing, payments, reverseDns, retention, ...telling]
       await Promise.all(workers.map((worker) => worker.stop()))
       await departure.end(lingerMs)

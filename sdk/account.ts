@@ -92,6 +92,28 @@ export function announcements(call: Call) {
   }
 }
 
+export function complaints(call: Call) {
+  const list = (query: Query<'GET /account/complaints'> = {}, options?: CallOptions) =>
+    call('GET /account/complaints', { query }, options)
+  return {
+    /** One page of the open complaints about the account or, by `status`, of the closed ones. */
+    list,
+    /** All, page by page. */
+    listAll: (query: Query<'GET /account/complaints'> = {}, options?: CallOptions) =>
+      everyItem(list, 'complaint_id', query, options),
+    /** With all answers and replies. */
+    get: (complaint_id: string, options?: CallOptions) =>
+      call('GET /account/complaints/{complaint_id}', { path: { complaint_id } }, options),
+    /** The operator reads it, and replies or closes the complaint. */
+    answer: (complaint_id: string, text: string, options?: CallOptions) =>
+      call(
+        'POST /account/complaints/{complaint_id}/answers',
+        { path: { complaint_id }, body: { text } },
+        options,
+      ),
+  }
+}
+
 export function audit(call: Call) {
   const list = (query: Query<'GET /account/audit'> = {}, options?: CallOptions) =>
     call('GET /account/audit', { query }, options)

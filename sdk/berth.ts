@@ -1,4 +1,14 @@
-import { account, announcements, audit, projects, sshKeys, tokens, transactions, usage } from './account.ts'
+import {
+  account,
+  announcements,
+  audit,
+  complaints,
+  projects,
+  sshKeys,
+  tokens,
+  transactions,
+  usage,
+} from './account.ts'
 import { addresses } from './addresses.ts'
 import { backups } from './backups.ts'
 import { capacity, limits, presets, quote, templates, zones } from './catalogue.ts'
@@ -80,6 +90,7 @@ export class Berth {
   readonly events: ReturnType<typeof events>
   readonly webhooks: ReturnType<typeof webhooks>
   readonly announcements: ReturnType<typeof announcements>
+  readonly complaints: ReturnType<typeof complaints>
   readonly audit: ReturnType<typeof audit>
   readonly operator: ReturnType<typeof operator>
 
@@ -125,6 +136,7 @@ export class Berth {
     this.events = events(settings, call)
     this.webhooks = webhooks(settings, call)
     this.announcements = announcements(call)
+    this.complaints = complaints(call)
     this.audit = audit(call)
     this.operator = operator(call)
   }

@@ -58,6 +58,7 @@ export interface OpenApi {
 const lists = {
   serverStatuses: ['Server', 'status'],
   abuseKinds: ['AbuseSign', 'kind'],
+  complaintKinds: ['Complaint', 'kind'],
   accountStatuses: ['Account', 'status'],
   roles: ['Member', 'role'],
   cpuTypes: ['Server', 'cpu_type'],

@@ -13,7 +13,7 @@ export {
 export type { BerthEvent, EventsOptions } from './events.ts'
 export { ANYWHERE, firewallTemplates } from './firewalls.ts'
 export type * from './openapi.ts'
-export { abuseKinds, accountStatuses, cpuTypes, roles, serverStatuses } from './openapi.ts'
+export { abuseKinds, accountStatuses, complaintKinds, cpuTypes, roles, serverStatuses } from './openapi.ts'
 export type { OperationFilter, Waitable, WaitOptions } from './operations.ts'
 export {
   type ReceivedMessage,

@@ -661,6 +661,112 @@ export interface CodeProof {
   code: string
 }
 
+export interface Complaint {
+  /** Id of the complaint */
+  complaint_id: string
+  /** What somebody complains about: `scan` and `attack` are about the networks of others. More may be added */
+  kind: 'spam' | 'scan' | 'attack' | 'phishing' | 'malware' | 'copyright' | 'other'
+  /** The complaint, as its customer reads it: up to 4,000 characters, also in several lines */
+  text: string
+  /** The server that it is about; null if it is about the whole account */
+  server_id: string | null
+  /** Name of that server when the complaint was opened; null if there is none */
+  server_name: string | null
+  /** Whose turn it is: the customer answers, or the operator reads the answer; or closed */
+  status: 'awaiting_customer' | 'awaiting_operator' | 'closed'
+  /** Until when the customer should answer */
+  deadline_at: string
+  /** Whether the deadline has passed without an answer. Nothing follows from it by itself */
+  is_overdue: boolean
+  /** When the last reminder was mailed; null if none was */
+  reminded_at: string | null
+  /** How it ended: solved, unfounded, or by measures of the operator; null while it is open */
+  outcome: 'solved' | 'unfounded' | 'measures_taken' | null
+  /** When it was closed; null while it is open. It is kept for a year after that */
+  closed_at: string | null
+  /** When it was created (RFC 3339, UTC) */
+  created_at: string
+  /** When it was last changed, by a request or by the service */
+  updated_at: string
+}
+
+export interface ComplaintAnswer {
+  /** The text: up to 2,000 characters, also in several lines */
+  text: string
+}
+
+export interface ComplaintClose {
+  /** How it ended: solved by the customer, unfounded, or by measures of the operator */
+  outcome: 'solved' | 'unfounded' | 'measures_taken'
+  /** The text: up to 2,000 characters, also in several lines */
+  text?: string | undefined
+}
+
+export interface ComplaintCreate {
+  /** What somebody complains about: `scan` and `attack` are about the networks of others. More may be added */
+  kind: 'spam' | 'scan' | 'attack' | 'phishing' | 'malware' | 'copyright' | 'other'
+  /** The complaint, as its customer reads it: up to 4,000 characters, also in several lines */
+  text: string
+  /** Id of a server of the account */
+  server_id?: string | undefined
+  /** Hours within which the customer should answer, 1 to 720 (default: 24) */
+  deadline_hours?: number | undefined
+}
+
+export interface ComplaintList {
+  /** The items of this page */
+  items: Array<Complaint>
+  /** Number of all matching items, not only those on this page */
+  total: number
+}
+
+export interface ComplaintMessage {
+  /** Who wrote it */
+  author: 'customer' | 'operator'
+  /** The text: up to 2,000 characters, also in several lines */
+  text: string
+  /** When it was created (RFC 3339, UTC) */
+  created_at: string
+}
+
+export interface ComplaintReply {
+  /** The text: up to 2,000 characters, also in several lines */
+  text: string
+  /** Hours from now within which the customer should answer, 1 to 720 (default: the deadline stays, or is in 24 hours if it has passed) */
+  deadline_hours?: number | undefined
+}
+
+export interface ComplaintWithMessages {
+  /** Id of the complaint */
+  complaint_id: string
+  /** What somebody complains about: `scan` and `attack` are about the networks of others. More may be added */
+  kind: 'spam' | 'scan' | 'attack' | 'phishing' | 'malware' | 'copyright' | 'other'
+  /** The complaint, as its customer reads it: up to 4,000 characters, also in several lines */
+  text: string
+  /** The server that it is about; null if it is about the whole account */
+  server_id: string | null
+  /** Name of that server when the complaint was opened; null if there is none */
+  server_name: string | null
+  /** Whose turn it is: the customer answers, or the operator reads the answer; or closed */
+  status: 'awaiting_customer' | 'awaiting_operator' | 'closed'
+  /** Until when the customer should answer */
+  deadline_at: string
+  /** Whether the deadline has passed without an answer. Nothing follows from it by itself */
+  is_overdue: boolean
+  /** When the last reminder was mailed; null if none was */
+  reminded_at: string | null
+  /** How it ended: solved, unfounded, or by measures of the operator; null while it is open */
+  outcome: 'solved' | 'unfounded' | 'measures_taken' | null
+  /** When it was closed; null while it is open. It is kept for a year after that */
+  closed_at: string | null
+  /** When it was created (RFC 3339, UTC) */
+  created_at: string
+  /** When it was last changed, by a request or by the service */
+  updated_at: string
+  /** Answers of the customer and replies of the operator, oldest first: at most 10 of each, and one at the end */
+  messages: Array<ComplaintMessage>
+}
+
 export interface ConsoleTicket {
   /** Path of the WebSocket, on the origin of this request: `wss://` instead of `https://` */
   url: string
@@ -760,7 +866,7 @@ export interface Delivery {
   /** Id of the event */
   event_id: string
   /** Type of the event */
-  event_type: 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'invoice.corrected' | 'credit.granted' | 'credit.expired' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted' | 'iso.created' | 'iso.updated' | 'iso.deleted' | 'backup.created' | 'backup.verified' | 'backup.failed' | 'backup.boot_failed' | 'backup.deleted'
+  event_type: 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'invoice.corrected' | 'credit.granted' | 'credit.expired' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted' | 'iso.created' | 'iso.updated' | 'iso.deleted' | 'backup.created' | 'backup.verified' | 'backup.failed' | 'backup.boot_failed' | 'backup.deleted' | 'complaint.created' | 'complaint.updated'
   /** `pending`: queued, or waiting for the next attempt */
   status: 'pending' | 'succeeded' | 'failed'
   /** Attempts to the current address; if there are many, the first and the last ten */
@@ -1041,7 +1147,7 @@ export interface Event {
   /** Id of the event */
   event_id: string
   /** Type of the event */
-  type: 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'invoice.corrected' | 'credit.granted' | 'credit.expired' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted' | 'iso.created' | 'iso.updated' | 'iso.deleted' | 'backup.created' | 'backup.verified' | 'backup.failed' | 'backup.boot_failed' | 'backup.deleted'
+  type: 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'invoice.corrected' | 'credit.granted' | 'credit.expired' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted' | 'iso.created' | 'iso.updated' | 'iso.deleted' | 'backup.created' | 'backup.verified' | 'backup.failed' | 'backup.boot_failed' | 'backup.deleted' | 'complaint.created' | 'complaint.updated'
   /** When it was created (RFC 3339, UTC) */
   created_at: string
   /** The object as the API showed it at that moment; for server.status_changed also old_status and new_status */
@@ -1639,7 +1745,7 @@ export interface NewWebhook {
   /** Address that events are posted to */
   url: string
   /** Events to send; "*" is all */
-  event_types: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'invoice.corrected' | 'credit.granted' | 'credit.expired' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted' | 'iso.created' | 'iso.updated' | 'iso.deleted' | 'backup.created' | 'backup.verified' | 'backup.failed' | 'backup.boot_failed' | 'backup.deleted'>
+  event_types: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'invoice.corrected' | 'credit.granted' | 'credit.expired' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted' | 'iso.created' | 'iso.updated' | 'iso.deleted' | 'backup.created' | 'backup.verified' | 'backup.failed' | 'backup.boot_failed' | 'backup.deleted' | 'complaint.created' | 'complaint.updated'>
   /** Whether events are sent */
   is_enabled: boolean
   /** Why the service disabled it: `failing` for a day, `gone` (the endpoint replied 410), or `unverified` (no challenge was answered within a day); null if it did not */
@@ -1803,6 +1909,89 @@ export interface OperatedAnnouncementList {
   items: Array<OperatedAnnouncement>
   /** Number of all matching items, not only those on this page */
   total: number
+}
+
+export interface OperatedComplaint {
+  /** Id of the complaint */
+  complaint_id: string
+  /** What somebody complains about: `scan` and `attack` are about the networks of others. More may be added */
+  kind: 'spam' | 'scan' | 'attack' | 'phishing' | 'malware' | 'copyright' | 'other'
+  /** The complaint, as its customer reads it: up to 4,000 characters, also in several lines */
+  text: string
+  /** The server that it is about; null if it is about the whole account */
+  server_id: string | null
+  /** Name of that server when the complaint was opened; null if there is none */
+  server_name: string | null
+  /** Whose turn it is: the customer answers, or the operator reads the answer; or closed */
+  status: 'awaiting_customer' | 'awaiting_operator' | 'closed'
+  /** Until when the customer should answer */
+  deadline_at: string
+  /** Whether the deadline has passed without an answer. Nothing follows from it by itself */
+  is_overdue: boolean
+  /** When the last reminder was mailed; null if none was */
+  reminded_at: string | null
+  /** How it ended: solved, unfounded, or by measures of the operator; null while it is open */
+  outcome: 'solved' | 'unfounded' | 'measures_taken' | null
+  /** When it was closed; null while it is open. It is kept for a year after that */
+  closed_at: string | null
+  /** When it was created (RFC 3339, UTC) */
+  created_at: string
+  /** When it was last changed, by a request or by the service */
+  updated_at: string
+  /** Id of the account */
+  account_id: string
+  /** Contact address of the account */
+  email: string
+  /** Whether the account is frozen already */
+  is_frozen: boolean
+  /** The action to take, with the exact command */
+  remedy: string
+}
+
+export interface OperatedComplaintList {
+  /** The items of this page */
+  items: Array<OperatedComplaint>
+  /** Number of all matching items, not only those on this page */
+  total: number
+}
+
+export interface OperatedComplaintWithMessages {
+  /** Id of the complaint */
+  complaint_id: string
+  /** What somebody complains about: `scan` and `attack` are about the networks of others. More may be added */
+  kind: 'spam' | 'scan' | 'attack' | 'phishing' | 'malware' | 'copyright' | 'other'
+  /** The complaint, as its customer reads it: up to 4,000 characters, also in several lines */
+  text: string
+  /** The server that it is about; null if it is about the whole account */
+  server_id: string | null
+  /** Name of that server when the complaint was opened; null if there is none */
+  server_name: string | null
+  /** Whose turn it is: the customer answers, or the operator reads the answer; or closed */
+  status: 'awaiting_customer' | 'awaiting_operator' | 'closed'
+  /** Until when the customer should answer */
+  deadline_at: string
+  /** Whether the deadline has passed without an answer. Nothing follows from it by itself */
+  is_overdue: boolean
+  /** When the last reminder was mailed; null if none was */
+  reminded_at: string | null
+  /** How it ended: solved, unfounded, or by measures of the operator; null while it is open */
+  outcome: 'solved' | 'unfounded' | 'measures_taken' | null
+  /** When it was closed; null while it is open. It is kept for a year after that */
+  closed_at: string | null
+  /** When it was created (RFC 3339, UTC) */
+  created_at: string
+  /** When it was last changed, by a request or by the service */
+  updated_at: string
+  /** Id of the account */
+  account_id: string
+  /** Contact address of the account */
+  email: string
+  /** Whether the account is frozen already */
+  is_frozen: boolean
+  /** The action to take, with the exact command */
+  remedy: string
+  /** Answers of the customer and replies of the operator, oldest first: at most 10 of each, and one at the end */
+  messages: Array<ComplaintMessage>
 }
 
 export interface OperatedImage {
@@ -2357,7 +2546,7 @@ export interface PlainProblem {
   /** Id of the request; quote it when you report a problem to the operator */
   request_id: string
   /** Stable code for programs */
-  code: 'access_denied' | 'account_exists' | 'account_frozen' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'announcement_ended' | 'announcement_not_found' | 'authorization_pending' | 'backend_unavailable' | 'backup_not_found' | 'backup_not_ready' | 'bad_request' | 'bank_transaction_taken' | 'correction_too_large' | 'delete_protected' | 'document_not_correctable' | 'document_not_found' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'image_in_use' | 'image_not_found' | 'image_not_uploading' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'iso_in_use' | 'iso_is_public' | 'iso_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'payment_method_not_found' | 'payment_not_found' | 'payment_refused' | 'payments_off' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'promo_code_exists' | 'promo_code_invalid' | 'promo_code_not_found' | 'promo_code_redeemed' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'refund_too_large' | 'rescue_conflict' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'snapshot_in_use' | 'snapshot_not_found' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'too_many_announcements' | 'too_many_corrections' | 'too_many_credits' | 'too_many_open_payments' | 'too_many_payment_methods' | 'too_many_transfers' | 'transfer_not_found' | 'transfers_not_offered' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'volume_detached' | 'volume_in_use' | 'volume_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password'
+  code: 'access_denied' | 'account_exists' | 'account_frozen' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'announcement_ended' | 'announcement_not_found' | 'authorization_pending' | 'backend_unavailable' | 'backup_not_found' | 'backup_not_ready' | 'bad_request' | 'bank_transaction_taken' | 'complaint_closed' | 'complaint_not_found' | 'correction_too_large' | 'delete_protected' | 'document_not_correctable' | 'document_not_found' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'image_in_use' | 'image_not_found' | 'image_not_uploading' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'iso_in_use' | 'iso_is_public' | 'iso_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'payment_method_not_found' | 'payment_not_found' | 'payment_refused' | 'payments_off' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'promo_code_exists' | 'promo_code_invalid' | 'promo_code_not_found' | 'promo_code_redeemed' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'refund_too_large' | 'rescue_conflict' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'snapshot_in_use' | 'snapshot_not_found' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'too_many_announcements' | 'too_many_complaints' | 'too_many_corrections' | 'too_many_credits' | 'too_many_messages' | 'too_many_open_payments' | 'too_many_payment_methods' | 'too_many_transfers' | 'transfer_not_found' | 'transfers_not_offered' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'volume_detached' | 'volume_in_use' | 'volume_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password'
 }
 
 export interface PortPublish {
@@ -2417,7 +2606,7 @@ export interface Problem {
   /** Id of the request; quote it when you report a problem to the operator */
   request_id: string
   /** Stable code for programs */
-  code: 'access_denied' | 'account_exists' | 'account_frozen' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'announcement_ended' | 'announcement_not_found' | 'authorization_pending' | 'backend_unavailable' | 'backup_not_found' | 'backup_not_ready' | 'bad_request' | 'bank_transaction_taken' | 'correction_too_large' | 'delete_protected' | 'document_not_correctable' | 'document_not_found' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'image_in_use' | 'image_not_found' | 'image_not_uploading' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'iso_in_use' | 'iso_is_public' | 'iso_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'payment_method_not_found' | 'payment_not_found' | 'payment_refused' | 'payments_off' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'promo_code_exists' | 'promo_code_invalid' | 'promo_code_not_found' | 'promo_code_redeemed' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'refund_too_large' | 'rescue_conflict' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'snapshot_in_use' | 'snapshot_not_found' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'too_many_announcements' | 'too_many_corrections' | 'too_many_credits' | 'too_many_open_payments' | 'too_many_payment_methods' | 'too_many_transfers' | 'transfer_not_found' | 'transfers_not_offered' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'volume_detached' | 'volume_in_use' | 'volume_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password' | 'insufficient_scope' | 'validation_failed' | 'slow_down' | 'quota_exceeded' | 'ssh_key_exists' | 'server_state_conflict' | 'operation_in_progress' | 'insufficient_balance' | 'capacity_unavailable' | 'not_supported' | 'address_unavailable' | 'upload_offset'
+  code: 'access_denied' | 'account_exists' | 'account_frozen' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'announcement_ended' | 'announcement_not_found' | 'authorization_pending' | 'backend_unavailable' | 'backup_not_found' | 'backup_not_ready' | 'bad_request' | 'bank_transaction_taken' | 'complaint_closed' | 'complaint_not_found' | 'correction_too_large' | 'delete_protected' | 'document_not_correctable' | 'document_not_found' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'image_in_use' | 'image_not_found' | 'image_not_uploading' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'iso_in_use' | 'iso_is_public' | 'iso_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'payment_method_not_found' | 'payment_not_found' | 'payment_refused' | 'payments_off' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'promo_code_exists' | 'promo_code_invalid' | 'promo_code_not_found' | 'promo_code_redeemed' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'refund_too_large' | 'rescue_conflict' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'snapshot_in_use' | 'snapshot_not_found' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'too_many_announcements' | 'too_many_complaints' | 'too_many_corrections' | 'too_many_credits' | 'too_many_messages' | 'too_many_open_payments' | 'too_many_payment_methods' | 'too_many_transfers' | 'transfer_not_found' | 'transfers_not_offered' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'volume_detached' | 'volume_in_use' | 'volume_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password' | 'insufficient_scope' | 'validation_failed' | 'slow_down' | 'quota_exceeded' | 'ssh_key_exists' | 'server_state_conflict' | 'operation_in_progress' | 'insufficient_balance' | 'capacity_unavailable' | 'not_supported' | 'address_unavailable' | 'upload_offset'
   /** The scope that is needed */
   required_scope?: string | undefined
   /** Scopes that are accepted; one of them is enough */
@@ -4165,7 +4354,7 @@ export interface Webhook {
   /** Address that events are posted to */
   url: string
   /** Events to send; "*" is all */
-  event_types: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'invoice.corrected' | 'credit.granted' | 'credit.expired' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted' | 'iso.created' | 'iso.updated' | 'iso.deleted' | 'backup.created' | 'backup.verified' | 'backup.failed' | 'backup.boot_failed' | 'backup.deleted'>
+  event_types: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'invoice.corrected' | 'credit.granted' | 'credit.expired' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted' | 'iso.created' | 'iso.updated' | 'iso.deleted' | 'backup.created' | 'backup.verified' | 'backup.failed' | 'backup.boot_failed' | 'backup.deleted' | 'complaint.created' | 'complaint.updated'>
   /** Whether events are sent */
   is_enabled: boolean
   /** Why the service disabled it: `failing` for a day, `gone` (the endpoint replied 410), or `unverified` (no challenge was answered within a day); null if it did not */
@@ -4181,7 +4370,7 @@ export interface WebhookCreate {
   /** Address that events are posted to */
   url: string
   /** Events to send; "*" is all */
-  event_types: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'invoice.corrected' | 'credit.granted' | 'credit.expired' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted' | 'iso.created' | 'iso.updated' | 'iso.deleted' | 'backup.created' | 'backup.verified' | 'backup.failed' | 'backup.boot_failed' | 'backup.deleted'>
+  event_types: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'invoice.corrected' | 'credit.granted' | 'credit.expired' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted' | 'iso.created' | 'iso.updated' | 'iso.deleted' | 'backup.created' | 'backup.verified' | 'backup.failed' | 'backup.boot_failed' | 'backup.deleted' | 'complaint.created' | 'complaint.updated'>
   /** Whether events are sent. Default: true. */
   is_enabled?: boolean | undefined
 }
@@ -4204,7 +4393,7 @@ export interface WebhookUpdate {
   /** Address that events are posted to */
   url?: string | undefined
   /** Events to send; "*" is all */
-  event_types?: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'invoice.corrected' | 'credit.granted' | 'credit.expired' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted' | 'iso.created' | 'iso.updated' | 'iso.deleted' | 'backup.created' | 'backup.verified' | 'backup.failed' | 'backup.boot_failed' | 'backup.deleted'> | undefined
+  event_types?: Array<'*' | 'member.created' | 'member.updated' | 'member.deleted' | 'invitation.created' | 'invitation.deleted' | 'account.updated' | 'project.created' | 'project.updated' | 'project.deleted' | 'ssh_key.created' | 'ssh_key.updated' | 'ssh_key.deleted' | 'token.created' | 'token.revoked' | 'balance.low' | 'balance.depleted' | 'balance.topped_up' | 'invoice.corrected' | 'credit.granted' | 'credit.expired' | 'operation.succeeded' | 'operation.failed' | 'webhook.created' | 'webhook.updated' | 'webhook.deleted' | 'webhook.disabled' | 'webhook.test' | 'server.created' | 'server.updated' | 'server.status_changed' | 'server.deleted' | 'server.console_opened' | 'port.created' | 'port.deleted' | 'address.created' | 'address.updated' | 'address.deleted' | 'network.created' | 'network.updated' | 'network.deleted' | 'volume.created' | 'volume.updated' | 'volume.deleted' | 'firewall.created' | 'firewall.updated' | 'firewall.deleted' | 'snapshot.created' | 'snapshot.updated' | 'snapshot.deleted' | 'image.created' | 'image.updated' | 'image.deleted' | 'iso.created' | 'iso.updated' | 'iso.deleted' | 'backup.created' | 'backup.verified' | 'backup.failed' | 'backup.boot_failed' | 'backup.deleted' | 'complaint.created' | 'complaint.updated'> | undefined
   /** Disabling ends pending deliveries as failed; enabling starts with new events, and sends a challenge unless the webhook is verified */
   is_enabled?: boolean | undefined
 }
@@ -4273,6 +4462,9 @@ export const serverStatuses = ['creating', 'running', 'stopped', 'starting', 'st
 
 /** Every AbuseSign.kind. */
 export const abuseKinds = ['outgoing_flood', 'many_connections', 'mail_tries', 'cpu_at_limit', 'accounts_of_network', 'accounts_of_card'] as const
+
+/** Every Complaint.kind. */
+export const complaintKinds = ['spam', 'scan', 'attack', 'phishing', 'malware', 'copyright', 'other'] as const
 
 /** Every Account.status. */
 export const accountStatuses = ['active', 'suspended', 'closed'] as const
@@ -6121,6 +6313,84 @@ export interface Routes {
     } | undefined
     reply: AbuseSignList
   }
+  /** List complaints about the account and its servers */
+  'GET /account/complaints': {
+    query?: {
+      /** Number of items per page; a number above the maximum is refused with 422 */
+      limit?: number | undefined
+      /** Number of items to skip, for pages other than the first; the `Link` header has the address of each page */
+      offset?: number | undefined
+      /** Open ones, the earliest deadline first, or closed ones, newest first (default: open) */
+      status?: 'open' | 'closed' | undefined
+    } | undefined
+    reply: ComplaintList
+  }
+  /** Get a complaint */
+  'GET /account/complaints/{complaint_id}': {
+    path: {
+      /** Id of the complaint, a UUID */
+      complaint_id: string
+    }
+    reply: ComplaintWithMessages
+  }
+  /** Answer a complaint */
+  'POST /account/complaints/{complaint_id}/answers': {
+    path: {
+      /** Id of the complaint, a UUID */
+      complaint_id: string
+    }
+    body: ComplaintAnswer
+    reply: ComplaintWithMessages
+  }
+  /** List complaints about all accounts, each with what to do */
+  'GET /operator/complaints': {
+    query?: {
+      /** Number of items per page; a number above the maximum is refused with 422 */
+      limit?: number | undefined
+      /** Number of items to skip, for pages other than the first; the `Link` header has the address of each page */
+      offset?: number | undefined
+      /** Open ones, the earliest deadline first, or closed ones, newest first (default: open) */
+      status?: 'open' | 'closed' | undefined
+      /** Only complaints about this account */
+      account_id?: string | undefined
+    } | undefined
+    reply: OperatedComplaintList
+  }
+  /** Get a complaint about an account */
+  'GET /operator/complaints/{complaint_id}': {
+    path: {
+      /** Id of the complaint, a UUID */
+      complaint_id: string
+    }
+    reply: OperatedComplaintWithMessages
+  }
+  /** Open a complaint about an account */
+  'POST /operator/accounts/{account_id}/complaints': {
+    path: {
+      /** Id of the account, a UUID */
+      account_id: string
+    }
+    body: ComplaintCreate
+    reply: OperatedComplaintWithMessages
+  }
+  /** Reply to the customer of a complaint */
+  'POST /operator/complaints/{complaint_id}/replies': {
+    path: {
+      /** Id of the complaint, a UUID */
+      complaint_id: string
+    }
+    body: ComplaintReply
+    reply: OperatedComplaintWithMessages
+  }
+  /** Close a complaint */
+  'POST /operator/complaints/{complaint_id}/close': {
+    path: {
+      /** Id of the complaint, a UUID */
+      complaint_id: string
+    }
+    body: ComplaintClose
+    reply: OperatedComplaintWithMessages
+  }
   /** List announcements of the operator */
   'GET /announcements': {
     query?: {
@@ -6197,6 +6467,8 @@ export type ErrorCode =
   | 'bad_request'
   | 'bank_transaction_taken'
   | 'capacity_unavailable'
+  | 'complaint_closed'
+  | 'complaint_not_found'
   | 'correction_too_large'
   | 'delete_protected'
   | 'document_not_correctable'
@@ -6288,8 +6560,10 @@ export type ErrorCode =
   | 'token_not_revocable'
   | 'token_revoked'
   | 'too_many_announcements'
+  | 'too_many_complaints'
   | 'too_many_corrections'
   | 'too_many_credits'
+  | 'too_many_messages'
   | 'too_many_open_payments'
   | 'too_many_payment_methods'
   | 'too_many_transfers'

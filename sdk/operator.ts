@@ -4,6 +4,9 @@ import type {
   AnnouncementCreate,
   AnnouncementUpdate,
   Arrival,
+  ComplaintClose,
+  ComplaintCreate,
+  ComplaintReply,
   CorrectionCreate,
   Credit,
   CreditLimitChange,
@@ -79,6 +82,24 @@ const announcements = (call: Call) => ({
   /** Customers no longer see it. */
   endAnnouncement: (announcement_id: string, options?: CallOptions) =>
     call('POST /operator/announcements/{announcement_id}/end', { path: { announcement_id } }, options),
+})
+
+/** Complaints about all accounts, which their customers answer. */
+const complaints = (call: Call) => ({
+  /** One page of the open ones or, by `status`, of the closed ones, each with what to do. */
+  complaints: (query: Query<'GET /operator/complaints'> = {}, options?: CallOptions) =>
+    call('GET /operator/complaints', { query }, options),
+  /** With all answers and replies. */
+  complaint: (complaint_id: string, options?: CallOptions) =>
+    call('GET /operator/complaints/{complaint_id}', { path: { complaint_id } }, options),
+  /** Shows it to the customer, mails owners and admins, and reminds them before the deadline. */
+  openComplaint: (account_id: string, body: ComplaintCreate, options?: CallOptions) =>
+    call('POST /operator/accounts/{account_id}/complaints', { path: { account_id }, body }, options),
+  /** Asks for another answer. */
+  replyToComplaint: (complaint_id: string, body: ComplaintReply, options?: CallOptions) =>
+    call('POST /operator/complaints/{complaint_id}/replies', { path: { complaint_id }, body }, options),
+  closeComplaint: (complaint_id: string, body: ComplaintClose, options?: CallOptions) =>
+    call('POST /operator/complaints/{complaint_id}/close', { path: { complaint_id }, body }, options),
 })
 
 /** Payments of all accounts, and promo codes, whose credit ends. */
@@ -189,6 +210,7 @@ export const operator = (call: Call) => ({
     call('POST /operator/accounts/{account_id}/debit', { path: { account_id }, body }, options),
   ...servers(call),
   ...announcements(call),
+  ...complaints(call),
   ...money(call),
   ...installation(call),
   ...documents(call),

@@ -1,3 +1,4 @@
+import type { Complaint } from './complaint-schema.ts'
 import type { SignKind } from './kinds.ts'
 import type { SignTable } from './tables.ts'
 
@@ -23,4 +24,25 @@ const remedies: Readonly<Record<SignKind, (subject: string, account: string) => 
 /** The action to take, in a sentence. @param account the newest account that the sign is about */
 export function remedyFor({ kind, subject }: Pick<SignTable, 'kind' | 'subject'>, account: string): string {
   return remedies[kind](subject, account)
+}
+
+/** The action that a complaint needs, in a sentence. */
+export function remedyOf(
+  {
+    complaint_id: id,
+    kind,
+    status,
+    is_overdue,
+    server_id,
+  }: Pick<Complaint, 'complaint_id' | 'kind' | 'status' | 'is_overdue' | 'server_id'>,
+  account: string,
+): string {
+  if (status === 'closed') return 'Nothing: it is closed.'
+  if (status === 'awaiting_operator')
+    return `Read the answer: berthd abuse show ${id}. Then: berthd abuse reply ${id} --text "…", or berthd abuse close ${id} --outcome solved.`
+  if (!is_overdue)
+    return 'Wait for the answer until the deadline; the people of the account are reminded by mail.'
+  const reason = `complaint about ${kind}, not answered in time`
+  const one = server_id === null ? '' : `Stop the server: ${suspend(server_id, reason)}. `
+  return `${one}${one === '' ? 'Cut' : 'Or cut'} the account off with its evidence kept: ${freeze(account, reason)}.`
 }

@@ -1,8 +1,10 @@
+import type { ComplaintKind, ComplaintOutcome } from './complaint-schema.ts'
 import type { SignKind } from './kinds.ts'
 
 declare module '../database/schema.ts' {
   interface Schema {
     signs: SignTable
+    complaints: ComplaintTable
   }
 }
 
@@ -22,4 +24,27 @@ export interface SignTable {
   /** The last figure and the highest since it began, in the unit of its kind. */
   figure: number
   peak: number
+}
+
+export interface ComplaintTable {
+  complaint_id: string
+  account_id: string
+  /** The server that it is about, and its name at that time; null if it is about the whole account. */
+  server_id: string | null
+  server_name: string | null
+  kind: ComplaintKind
+  text: string
+  /** Answers and replies, oldest first, as JSON. */
+  messages: string
+  deadline_at: number
+  /** When the customer answered; null while an answer is awaited. */
+  answered_at: number | null
+  /** The next mail about it, and when it is due; null if none is. */
+  letter: 'opened' | 'replied' | 'reminder' | 'closed' | null
+  letter_at: number | null
+  reminded_at: number | null
+  outcome: ComplaintOutcome | null
+  closed_at: number | null
+  created_at: number
+  updated_at: number
 }

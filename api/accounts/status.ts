@@ -8,10 +8,13 @@ import type { AccountTable } from './tables.ts'
 
 type Status = AccountTable['status']
 
-/** The kinds of requests that an account may send in each status. One that owes money may pay. */
+/**
+ * The kinds of requests that an account may send in each status. One that owes money may pay, and complaints are
+ * answered unless it is closed.
+ */
 export const allowedIn: Readonly<Record<Status, readonly Deed[]>> = {
-  active: ['read', 'follow', 'stop', 'delete', 'pay', 'change'],
-  suspended: ['read', 'stop', 'delete', 'pay'],
+  active: ['read', 'follow', 'stop', 'delete', 'pay', 'answer', 'change'],
+  suspended: ['read', 'stop', 'delete', 'pay', 'answer'],
   closed: ['read'],
 }
 

@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander'
 import { kindNames, type SignKind } from '../abuse/kinds.ts'
 import { listSigns } from '../abuse/signs.ts'
+import { addComplaintCommands } from './complaint.ts'
 import { paged, printMore } from './listing.ts'
 import { accountByNameOrId, type ReadConfig, withDatabase } from './operator.ts'
 import { printTable } from './print.ts'
@@ -13,7 +14,7 @@ interface Given {
 }
 
 export function abuseCommands(config: ReadConfig): Command {
-  const abuse = new Command('abuse').description('show signs of abuse, each with what to do about it')
+  const abuse = new Command('abuse').description('show signs of abuse, and open and close complaints')
   const list = abuse
     .command('list')
     .description('list signs of abuse of all accounts, those seen last first')
@@ -34,5 +35,6 @@ export function abuseCommands(config: ReadConfig): Command {
       printMore(page, items.length, total, 'signs')
     })
   })
+  addComplaintCommands(abuse, config)
   return abuse
 }

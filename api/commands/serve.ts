@@ -195,6 +195,7 @@ async function startWorkers(
   app.offsite.start()
   app.sampler.start()
   app.abuse.start()
+  app.complaintMails.start()
   app.limitKeeper.start()
   app.billing.start()
   app.payments.start()

@@ -1,3 +1,4 @@
+import { ComplaintMails } from '../abuse/complaint-mails.ts'
 import { AbuseWatch } from '../abuse/watch.ts'
 import { findAccount } from '../accounts/accounts.ts'
 import { LimitKeeper } from '../accounts/limit-steps.ts'
@@ -75,10 +76,12 @@ export function charging(
   })
   const watching = { db, clock, log, peers }
   const abuse = new AbuseWatch(watching)
+  const complaintMails = new ComplaintMails({ ...watching, secrets, ...mailing })
   const limitKeeper = new LimitKeeper({ ...watching, catalog })
   const missing = (accountId: string) => missingToResume(db, accountId)
   const parts = { billedItems, allServers, missingToResume: missing, providers, billingPage, customerOf }
-  return { abuse, limitKeeper, billing, payments, parts: { ...parts, wakePayments: () => payments.wake() } }
+  const workers = { abuse, complaintMails, limitKeeper, billing, payments }
+  return { ...workers, parts: { ...parts, wakePayments: () => payments.wake() } }
 }
 
 /** The account as its documents name it, in the language of its first owner. */

@@ -50,6 +50,42 @@ test('signs of abuse are listed with the command to run, by kind and account', a
   expect((await run(['abuse', 'list', '--kind', 'whim'], env)).code).toBe(2)
 })
 
+test('an operator opens, reads, replies to and closes a complaint on the command line', async () => {
+  const env = { BERTH_DATA: folder() }
+  await run(['account', 'create', 'ann@example.com'], env)
+  const abuse = async (...words: string[]) => {
+    const { stdout, code } = await run(['abuse', ...words, '--json'], env)
+    return code === 0 ? JSON.parse(stdout) : code
+  }
+  const opening = ['open', 'ann@example.com', '--kind', 'spam', '--text', 'A mailbox got spam.']
+  const { complaint: id, ...opened } = await abuse(...opening, '--hours', '48')
+  const shared = { account: 'ann@example.com', kind: 'spam' }
+  expect(opened).toMatchObject({
+    ...shared,
+    status: 'awaiting_customer',
+    next: expect.stringContaining('Wait'),
+  })
+  expect(await abuse('complaints')).toMatchObject([{ ...shared, complaint: id, status: 'awaiting_customer' }])
+  const replied = await abuse('reply', id, '--text', 'Please hurry.', '--hours', '2')
+  expect(Object.values(replied)).toContain('Please hurry.')
+  expect(await abuse('close', id, '--outcome', 'solved')).toMatchObject({
+    status: 'closed',
+    outcome: 'solved',
+  })
+  expect(await abuse('show', id)).toMatchObject({ complaint: id, text: 'A mailbox got spam.' })
+  expect(await abuse('complaints', '--account', 'ann@example.com')).toEqual([])
+  expect(await abuse('complaints', '--closed')).toMatchObject([{ complaint: id, outcome: 'solved' }])
+  for (const [code, ...wrong] of [
+    [1, 'close', id, '--outcome', 'solved'],
+    [1, 'show', 'none'],
+    [1, ...opening, '--hours', '721'],
+    [1, ...opening, '--server', '00000000-0000-4000-8000-000000000000'],
+    [2, 'open', 'ann@example.com', '--kind', 'whim', '--text', 'x'],
+    [2, 'open', 'nobody@example.com', '--kind', 'spam', '--text', 'x'],
+  ] as const)
+    expect([wrong, await abuse(...wrong)]).toEqual([wrong, code])
+})
+
 test('a program reads lists and objects of berthd as JSON, and asks for parts of them', async () => {
   const env = { BERTH_DATA: folder() }
   for (const name of ['ann', 'bob', 'carol']) await run(['account', 'create', `${name}@example.com`], env)

@@ -17,7 +17,7 @@ export const PREFIX = '/v1'
 export const HCLOUD_PREFIX = '/hcloud/v1'
 
 /** The kind of thing a request does; the status of its account decides which kinds are allowed. */
-export type Deed = 'read' | 'follow' | 'stop' | 'delete' | 'pay' | 'change'
+export type Deed = 'read' | 'follow' | 'stop' | 'delete' | 'pay' | 'answer' | 'change'
 
 /**
  * The callers of a route that needs no scope of an account: anybody, any person who has signed in, or an operator, by
@@ -102,6 +102,7 @@ type PersonEvent =
   | 'payment_refunded'
   | 'document_corrected'
   | 'announcement_changed'
+  | 'complaint_changed'
   | 'transfer_booked'
   | 'promo_code_created'
   | 'promo_code_revoked'

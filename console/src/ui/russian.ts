@@ -13,6 +13,10 @@ export const errors: Readonly<Partial<Record<ErrorCode, string>>> = {
   announcement_not_found: 'Такого объявления нет.',
   announcement_ended: 'Объявление уже завершено.',
   bank_transaction_taken: 'Эта банковская операция уже зачислена иначе.',
+  complaint_closed: 'Жалоба уже закрыта.',
+  complaint_not_found: gone('Жалоба', 'а'),
+  too_many_complaints: 'У аккаунта слишком много открытых жалоб. Сначала закройте одну из них.',
+  too_many_messages: 'В этой жалобе уже слишком много сообщений.',
   too_many_announcements: 'Слишком много незавершённых объявлений.',
   account_in_use:
     'В аккаунте есть серверы, снимки, публичные адреса или долг. Сначала удалите серверы и снимки, освободите адреса и пополните баланс.',

@@ -167,6 +167,7 @@ async function walkOperators(meter: Meter, t: TestApp): Promise<void> {
   await call('GET', `/operator/announcements/${body.announcement_id}`)
   await call('PATCH', `/operator/announcements/${body.announcement_id}`, { kind: 'incident' })
   await call('POST', `/operator/announcements/${body.announcement_id}/end`)
+  await walkComplaints(meter, t, call)
   const wanted = { email: 'shop@example.com', name: 'Ann', external_id: 'shop-1' }
   const opened = `/operator/accounts/${(await call('POST', '/operator/accounts', wanted)).body.account_id}`
   await call('GET', opened)
@@ -227,4 +228,22 @@ async function walkOperatedServers(t: TestApp, call: Call): Promise<void> {
   await t.finish()
   await call('PATCH', server, { name: 'web-2' })
   await call('POST', `${server}/delete`, reason)
+}
+
+/** Uses the routes of complaints, as an operator and as the customer. */
+async function walkComplaints(meter: Meter, t: TestApp, call: Call): Promise<void> {
+  const customer = meter.measured(t, t.call, '/account/me')
+  const opening = { kind: 'spam', text: 'A mailbox got spam.' }
+  const { body } = await call('POST', `/operator/accounts/${t.accountId}/complaints`, opening)
+  await meter.note('mail about the complaints that are due: one', () => t.app.complaintMails.look())
+  const [own, one] = ['/account/complaints', '/operator/complaints'].map(
+    (path) => `${path}/${body.complaint_id}`,
+  )
+  await customer('GET', '/account/complaints')
+  await customer('GET', `${own}`)
+  await customer('POST', `${own}/answers`, { text: 'Stopped.' })
+  await call('GET', '/operator/complaints')
+  await call('GET', `${one}`)
+  await call('POST', `${one}/replies`, { text: 'Since when?' })
+  await call('POST', `${one}/close`, { outcome: 'solved' })
 }

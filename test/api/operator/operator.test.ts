@@ -35,6 +35,7 @@ const BODIES: Record<string, object> = {
   corrections: { ...reason, type: 'credit_note', lines: [{ amount_rub: '1.00' }], reference: 'note-17' },
   accounts: { email: 'new@example.com' },
   announcements: { kind: 'notice', text: { en: 'News.', ru: 'Новость.' } },
+  complaints: { kind: 'spam', text: 'A mailbox got spam.' },
   end: {},
   credit,
   debit: { ...credit, reference: 'back-17' },
@@ -53,7 +54,7 @@ async function routesOf(t: TestApp, accountId: string, serverId: string) {
     return Object.keys(methods).map((method): Parameters<Call> => {
       const filled = path
         .replace('{account_id}', accountId)
-        .replace(/\{(server|payment|announcement|document)_id\}/, serverId)
+        .replace(/\{(server|payment|announcement|complaint|document)_id\}/, serverId)
       if (method === 'post') return ['POST', filled, body]
       return [method === 'get' ? 'GET' : 'PATCH', filled]
     })
@@ -63,7 +64,7 @@ async function routesOf(t: TestApp, accountId: string, serverId: string) {
 test('only a person with the operator’s role and two-factor authentication gets in, as long as they have both', async () => {
   const { t, olga } = await withOperator()
   const routes = await routesOf(t, t.accountId, NOBODY)
-  expect(routes.length).toBe(50)
+  expect(routes.length).toBe(55)
   const owner = await signUp(t, 'ann@example.com')
   await turnOnTwoFactor(t, owner.call)
   const refused = async (call: Call) =>
