@@ -81,6 +81,7 @@ const payments: Columns<Payment> = {
   status: ({ status }) => status,
   amount: ({ amount_rub }) => rub(amount_rub),
   returned: ({ refunded_rub }) => rub(refunded_rub),
+  charged: ({ charge_currency, charge_amount }) => charge_currency && `${charge_amount} ${charge_currency}`,
   url: ({ url }) => url,
   created: ({ created_at }) => created_at,
 }
@@ -120,6 +121,7 @@ export function accountCommand(): Command {
 
 interface TopUpOptions {
   provider?: Payment['provider']
+  currency?: string
   method?: string
   saveMethod?: true
   wait?: true
@@ -128,17 +130,20 @@ interface TopUpOptions {
 function topUpCommand(): Command {
   return new Command('top-up')
     .description('begin a payment, and print the page where it is paid')
-    .argument('<rubles>', 'amount, such as 500 or 500.50')
+    .argument('<amount>', 'amount in rubles or in --currency, such as 500 or 500.50')
     .option('--provider <name>', 'payment provider (default: the first that the operator has set up)')
+    .option('--currency <code>', 'currency to charge, such as EUR; rubles arrive (default: rubles)')
     .option('--method <payment-method>', 'saved payment method to charge, by its last four digits or id')
     .option('--save-method', 'save the method once it has paid')
     .option('--wait', 'wait until it is paid or canceled')
     .action(
       action(async (session, amount: string, options: TopUpOptions) => {
         const { berth, note } = session
-        const { provider, method, saveMethod = false, wait = false } = options
+        const { provider, currency, method, saveMethod = false, wait = false } = options
         const begun = await berth.payments.create({
-          amount_rub: amount,
+          ...(currency === undefined
+            ? { amount_rub: amount }
+            : { charge_amount: amount, charge_currency: currency }),
           ...(provider === undefined ? {} : { provider }),
           ...(saveMethod ? { save_method: true } : {}),
           ...(method === undefined

@@ -2061,8 +2061,12 @@ export interface OperatedPayment {
   provider: 'yookassa' | 'stripe'
   /** `pending`: waits for the customer or the bank; `succeeded`: added to the balance; `canceled`: not paid; `refunded`: paid back in whole; `disputed`: the bank has taken it back; `held`: the operator has to look at it before it is added */
   status: 'pending' | 'succeeded' | 'canceled' | 'refunded' | 'disputed' | 'held'
-  /** Amount of the payment, in rubles with two decimals */
+  /** Amount of the payment; of a charge in another currency an estimate, and what arrived once it is booked, in rubles with two decimals */
   amount_rub: string
+  /** Currency that the provider charges (ISO 4217); null: rubles */
+  charge_currency: string | null
+  /** Sum that the provider charges, in `charge_currency`; null: rubles */
+  charge_amount: string | null
   /** Part of it that was paid back or disputed, in rubles with two decimals */
   refunded_rub: string
   /** Page of the provider where it is paid; null if it waits for nothing, or until the provider answers */
@@ -2378,8 +2382,12 @@ export interface Payment {
   provider: 'yookassa' | 'stripe'
   /** `pending`: waits for the customer or the bank; `succeeded`: added to the balance; `canceled`: not paid; `refunded`: paid back in whole; `disputed`: the bank has taken it back; `held`: the operator has to look at it before it is added */
   status: 'pending' | 'succeeded' | 'canceled' | 'refunded' | 'disputed' | 'held'
-  /** Amount of the payment, in rubles with two decimals */
+  /** Amount of the payment; of a charge in another currency an estimate, and what arrived once it is booked, in rubles with two decimals */
   amount_rub: string
+  /** Currency that the provider charges (ISO 4217); null: rubles */
+  charge_currency: string | null
+  /** Sum that the provider charges, in `charge_currency`; null: rubles */
+  charge_amount: string | null
   /** Part of it that was paid back or disputed, in rubles with two decimals */
   refunded_rub: string
   /** Page of the provider where it is paid; null if it waits for nothing, or until the provider answers */
@@ -2393,8 +2401,12 @@ export interface Payment {
 }
 
 export interface PaymentCreate {
-  /** Amount in rubles, from 10.00 to 500000.00 */
-  amount_rub: string
+  /** Amount in rubles, from 10.00 to 500000.00; required without `charge_amount` */
+  amount_rub?: string | undefined
+  /** Currency to charge in place of rubles (ISO 4217), of those in `currencies` of `GET /account/payment_providers`. The balance gets the rubles that arrive */
+  charge_currency?: string | undefined
+  /** Sum in `charge_currency`, in place of `amount_rub` */
+  charge_amount?: string | undefined
   /** The payment provider (default: the first of `GET /account/payment_providers`) */
   provider?: 'yookassa' | 'stripe' | undefined
   /** Saved payment method to charge, instead of a page of the provider */
@@ -2443,6 +2455,8 @@ export interface PaymentProvider {
   min_amount_rub: string
   /** Largest payment, in rubles with two decimals */
   max_amount_rub: string
+  /** Currencies that it can charge here (ISO 4217), rubles first */
+  currencies: Array<string>
 }
 
 export interface PaymentProviderList {
@@ -2457,6 +2471,8 @@ export interface PaymentReturn {
   kind: 'refund' | 'dispute'
   /** Amount that goes back, in rubles with two decimals */
   amount_rub: string
+  /** Sum that the provider charges, in `charge_currency`; null: rubles */
+  charge_amount: string | null
   /** `requested`: not confirmed by the provider yet; `taken` from the balance; `reversed`: taken, and given back to the balance; `failed`: nothing was taken */
   status: 'requested' | 'taken' | 'reversed' | 'failed'
   /** Id at the provider; null until it was sent */
@@ -4949,7 +4965,7 @@ export interface Routes {
   }
   /** Top up the balance */
   'POST /account/payments': {
-    body: PaymentCreate
+    body?: PaymentCreate | undefined
     reply: Payment
   }
   /** Get a payment */

@@ -1,6 +1,7 @@
 import Type from 'typebox'
 import type { Catalog } from '../catalog/file.ts'
 import { topUpUrl } from '../catalog/operator.ts'
+import { secondCurrencyView } from '../catalog/view.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Lent } from '../database/database.ts'
 import { isoTime } from '../http/contract/fields.ts'
@@ -56,7 +57,7 @@ export function billingRoutes(options: BillingRoutesOptions): Route[] {
           hours_left: hour === 0 ? null : wholeTimes(fundsOf(ledger), hour),
           top_up_to_resume_rub: missing === null ? null : formatMoney(missing),
           top_up_url: topUpUrl(catalog, actor.accountId, billingPage()),
-          second_currency: catalog.operator.secondCurrency,
+          second_currency: secondCurrencyView(catalog.operator.secondCurrency),
           takes_transfers: Boolean(catalog.operator.seller?.bank),
           generated_at: isoTime(clock.now()),
         }

@@ -88,3 +88,15 @@ test('ISOs of the operator that come, change and go are among the differences', 
   expect(differences(offering('a'), offering('b'), [])).toEqual(['ISO alpine: changed'])
   expect(differences(offering('a'), before, [])).toEqual(['ISO alpine: removed'])
 })
+
+test('a rate of the second currency that changes more than twofold is refused, unless that is meant', () => {
+  const at = (rubles: string, more = '') =>
+    parse(`operator:\n  second_currency: { code: EUR, rubles: "${rubles}"${more} }\n${shipped}`)
+  expect(largeChanges(at('98.50'), at('9.85'), used)).toEqual([
+    'the price of EUR changes more than twofold: from 98.50 to 9.85. If that is meant, add "large_change: true" to second_currency.',
+  ])
+  expect(largeChanges(at('98.50'), at('197.01'), used)).toHaveLength(1)
+  expect(largeChanges(at('98.50'), at('197.00'), used)).toEqual([])
+  expect(largeChanges(at('98.50'), at('9.85', ', large_change: true'), used)).toEqual([])
+  expect(largeChanges(before, at('9.85'), used)).toEqual([])
+})

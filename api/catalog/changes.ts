@@ -29,7 +29,7 @@ export function largeChanges(
   after: Catalog,
   used: readonly { zone_slug: string; cpu_type: CpuType }[],
 ): string[] {
-  return changedEntries(before, after).flatMap((entry) => {
+  const prices = changedEntries(before, after).flatMap((entry) => {
     if (entry.isLargeChange) return []
     const isUsed = used.some((one) => one.zone_slug === entry.zoneSlug && one.cpu_type === entry.cpuType)
     // Prices that no server pays can be corrected freely.
@@ -42,6 +42,17 @@ export function largeChanges(
     const texts = [...new Set(large.map(inWords))].join(', ')
     return `the price of ${nameOf(entry)} changes more than twofold: ${texts}. If that is meant, add "large_change: true" to the entry.`
   })
+  return [...prices, ...largeRate(before, after)]
+}
+
+/** A slip in the rate would be booked for each payment that the provider settles in the currency. */
+function largeRate(before: Catalog | null, { operator }: Catalog): string[] {
+  const [from, to] = [before?.operator.secondCurrency, operator.secondCurrency]
+  if (!from || !to || from.code !== to.code || to.isLargeChange) return []
+  if (to.rate <= from.rate * LARGE && to.rate * LARGE >= from.rate) return []
+  return [
+    `the price of ${to.code} changes more than twofold: from ${from.rubles} to ${to.rubles}. If that is meant, add "large_change: true" to second_currency.`,
+  ]
 }
 
 function isLarge(from: number, to: number, { existingFrom }: PriceEntry): boolean {

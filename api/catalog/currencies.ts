@@ -1,4 +1,4 @@
-import Type from 'typebox'
+import Type, { type Static } from 'typebox'
 import type { Fault } from '../drivers/module.ts'
 
 /** A currency that sums are shown in beside rubles. */
@@ -9,6 +9,12 @@ export interface SecondCurrency {
   decimals: number
   /** The price of one unit in rubles, as the operator wrote it. */
   rubles: string
+  /** The same in millionths of a ruble. */
+  rate: number
+  /** The payment providers that customers may have charge in it. */
+  chargedBy: readonly string[]
+  /** True if the rate may differ more than twofold from the one in force. */
+  isLargeChange: boolean
 }
 
 const MICROS_PER_RUBLE = 1_000_000
@@ -24,6 +30,8 @@ const codes: Readonly<Record<number, string>> = {
     'SYP SZL THB TJS TMT TOP TRY TTD TWD TZS UAH USD UYU UZS VED VES WST XCD YER ZAR ZMW',
   3: 'BHD IQD JOD KWD LYD OMR TND',
 }
+/** Currencies whose amounts have other digits at Stripe, or which it rounds. */
+const notAtStripe = ['ISK', 'UGX', 'MGA', ...(codes[3]?.split(' ') ?? [])]
 const decimalsOf = new Map(
   Object.entries(codes).flatMap(([decimals, all]) =>
     all.split(' ').map((code) => [code, Number(decimals)] as const),
@@ -40,11 +48,12 @@ export const SecondCurrencyEntry = Type.Object({
     pattern: String.raw`^(0|[1-9]\d{0,5})(\.\d{1,6})?$`,
     errorMessage: 'must be the price of one unit in rubles, such as "98.50", in quotes and below 1000000.',
   }),
+  // The payment providers that customers may have charge in it (default: none).
+  charged_by: Type.Optional(Type.Array(Type.Enum(['stripe']), { uniqueItems: true })),
+  // True if the rate may differ more than twofold from the one in force (default: such a change is refused as a slip).
+  large_change: Type.Optional(Type.Boolean()),
 })
-interface Entry {
-  code: string
-  rubles: string
-}
+type Entry = Static<typeof SecondCurrencyEntry>
 
 /** Finds a currency that does not exist or is rubles, and a rate of nothing. */
 export function currencyFaults(entry: Entry | undefined): Fault[] {
@@ -56,12 +65,22 @@ export function currencyFaults(entry: Entry | undefined): Fault[] {
   else if (!decimalsOf.has(code))
     found.push([`${place}/code`, `no such currency: ${code}. Use the ISO 4217 code of one, such as EUR.`])
   if (microsOf(rubles) === 0) found.push([`${place}/rubles`, 'one unit must cost more than 0 rubles.'])
+  if (entry.charged_by?.includes('stripe') && notAtStripe.includes(code))
+    found.push([`${place}/charged_by`, `payments through Stripe can't be charged in ${code} here.`])
   return found
 }
 
 /** @param entry one without faults */
-export function secondCurrencyOf({ code, rubles }: Entry): SecondCurrency {
-  return { code, rubles, decimals: decimalsOf.get(code) ?? 2 }
+export function secondCurrencyOf({ code, rubles, ...entry }: Entry): SecondCurrency {
+  return {
+    ...{ code, rubles, decimals: decimalsIn(code), rate: microsOf(rubles) },
+    ...{ chargedBy: entry.charged_by ?? [], isLargeChange: entry.large_change === true },
+  }
+}
+
+/** The digits after the point of sums in a currency, or in rubles. */
+export function decimalsIn(code: string): number {
+  return decimalsOf.get(code) ?? 2
 }
 
 /** @returns the rate in millionths of a ruble */

@@ -217,3 +217,4 @@ export const secondCurrency = nullable(
     examples: [null],
   },
 )
+export type SecondCurrencyShown = Static<typeof secondCurrency>

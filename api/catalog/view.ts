@@ -2,6 +2,7 @@ import type { CpuType, Feature } from '../drivers/driver.ts'
 import { moduleOf } from '../drivers/modules/modules.ts'
 import { isoTime } from '../http/contract/fields.ts'
 import { formatMoney, hourPrice } from '../money.ts'
+import type { SecondCurrency } from './currencies.ts'
 import type {
   Limits as CatalogLimits,
   Preset as CatalogPreset,
@@ -11,7 +12,12 @@ import type {
 import { customTraffic, presetPrice, presetTraffic, type Traffic } from './plans.ts'
 import type { Prices } from './prices.ts'
 import type { ZoneCapacity } from './room.ts'
-import type { Capacity, Limits, Preset, Template, Zone } from './schema.ts'
+import type { Capacity, Limits, Preset, SecondCurrencyShown, Template, Zone } from './schema.ts'
+
+/** The currency beside rubles, as customers see it. */
+export function secondCurrencyView(currency: SecondCurrency | null): SecondCurrencyShown {
+  return currency && { code: currency.code, decimals: currency.decimals, rubles: currency.rubles }
+}
 
 export function zoneView(
   zone: CatalogZone,

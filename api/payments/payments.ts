@@ -10,17 +10,11 @@ import { ApiError, bodyIssue, found, invalid } from '../http/contract/problem.ts
 import type { Remember } from '../http/contract/route.ts'
 import { formatMoney, parseMoney } from '../money.ts'
 import { NoAnswer } from '../outgoing.ts'
+import { askedSum, partFor, sumOf } from './charging.ts'
+import { chargeOf } from './exchange.ts'
 import { chargedMethod, findMethod, requireRoomForMethod } from './methods.ts'
 import { type PaymentProvider, Refused } from './provider.ts'
-import {
-  LEAST,
-  MOST,
-  MOST_OPEN,
-  outOfRange,
-  type PaymentCreate,
-  paymentProblems,
-  type RefundCreate,
-} from './schema.ts'
+import { MOST_OPEN, type PaymentCreate, paymentProblems, type RefundCreate } from './schema.ts'
 import type { PaymentReturnTable, PaymentTable } from './tables.ts'
 
 /** The provider has forgotten a key after a day, so that a repeat would be a second payment. */
@@ -63,20 +57,11 @@ function ofAccount(db: Queries, accountId: string) {
 export async function startPayment(
   paying: Paying,
   accountId: string,
-  {
-    amount_rub,
-    provider: wanted,
-    return_url,
-    payment_method_id: method_id,
-    save_method = false,
-  }: PaymentCreate,
+  { provider: wanted, return_url, payment_method_id: method_id, save_method = false, ...sum }: PaymentCreate,
   remember: Remember,
 ): Promise<PaymentTable> {
   const { db, clock, providers, siteUrl } = paying
-  const amount = parseMoney(amount_rub)
-  const fault = outOfRange(amount)
-  if (fault)
-    throw invalid([bodyIssue('amount_rub', fault, `amount_rub must be from ${LEAST} to ${MOST} rubles.`)])
+  const { amount, foreign, isTakenBy } = sumOf(paying.catalog, sum)
   if (method_id !== undefined && save_method)
     throw invalid([
       bodyIssue('save_method', 'mutually_exclusive', 'save_method must be false with payment_method_id.'),
@@ -86,8 +71,9 @@ export async function startPayment(
     throw invalid([
       bodyIssue('provider', 'mutually_exclusive', `provider must be ${name}, which has saved the method.`),
     ])
-  const provider = name ? providers.find((each) => each.name === name) : providers[0]
-  if (!provider) throw paymentsOff(providers)
+  const taking = providers.filter((each) => isTakenBy(each.name))
+  const provider = name ? taking.find((each) => each.name === name) : taking[0]
+  if (!provider) throw paymentsOff(taking)
   const paymentId = uuid()
   const now = clock.now()
   const row: PaymentTable = {
@@ -98,6 +84,7 @@ export async function startPayment(
     return_url: return_url ?? `${siteUrl()}/billing/payments/${paymentId}`,
     ...{ created_at: now, booked_at: null, looked_at: null, look_at: now + OPENING_MS },
     ...{ method_id: method_id ?? null, saves_method: save_method ? 1 : 0, is_automatic: 0, card: null },
+    ...chargeOf(foreign),
   }
   await db.transaction().execute(async (tx) => {
     await lockAccount(tx, accountId)
@@ -155,11 +142,12 @@ export async function continuePayment(
  */
 export async function openPayment(paying: Paying, row: PaymentTable, isFirst = false): Promise<PaymentTable> {
   const { db, clock, catalog, providers } = paying
-  const { payment_id, account_id, amount, return_url } = row
+  const { payment_id, account_id, return_url } = row
   const provider = providerOf(providers, row)
   const { email } = await findAccount(db, account_id)
   const order = {
-    ...{ paymentId: payment_id, accountId: account_id, amount, returnUrl: return_url, email },
+    ...{ paymentId: payment_id, accountId: account_id, returnUrl: return_url, email },
+    ...askedSum(row),
     seller: catalog.operator.name ?? 'Berth',
     savesMethod: row.saves_method === 1,
   }
@@ -254,9 +242,18 @@ export function requestRefund(
         paymentProblems.refund_too_large,
         `Nothing was refunded: ${formatMoney(left)} rubles of the payment can be paid back, not ${formatMoney(amount)}.`,
       )
+    const part = partFor(payment, returns.filter(isGone), { amount, left })
+    if (!part)
+      throw invalid([
+        bodyIssue(
+          'amount_rub',
+          'below_minimum',
+          'amount_rub must be worth a coin of the currency that was charged.',
+        ),
+      ])
     const now = clock.now()
     const row: PaymentReturnTable = {
-      ...{ return_id: uuid(), payment_id: paymentId, kind: 'refund', provider_id: null, amount },
+      ...{ return_id: uuid(), payment_id: paymentId, kind: 'refund', provider_id: null, ...part },
       ...{ status: 'requested', reason, created_at: now },
     }
     await tx.insertInto('payment_returns').values(row).execute()
@@ -266,13 +263,15 @@ export function requestRefund(
   })
 }
 
+/** True for a return that is not over, and one that was. */
+const isGone = ({ status }: PaymentReturnTable) => status === 'requested' || status === 'taken'
+
 /** The part of a payment, in units, that has not gone back and is not about to. */
 function refundable(payment: PaymentTable, returns: readonly PaymentReturnTable[]): number {
   if (payment.status !== 'succeeded' && payment.status !== 'held') return 0
-  const gone = returns.filter(({ status }) => status === 'requested' || status === 'taken')
   return Math.max(
     0,
-    gone.reduce((left, { amount }) => left - amount, payment.amount),
+    returns.filter(isGone).reduce((left, { amount }) => left - amount, payment.amount),
   )
 }
 

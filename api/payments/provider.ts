@@ -7,8 +7,10 @@ export interface Order {
   /** The key under which a repeat finds the first payment. */
   paymentId: string
   accountId: string
-  /** Units. */
+  /** Units of rubles, or hundredths of the smallest coin of another currency. */
   amount: number
+  /** In capitals. */
+  currency: string
   returnUrl: string
   /** The customer's address, for receipts. */
   email: string
@@ -38,8 +40,9 @@ export interface FoundMethod extends SavedMethod {
 export interface Return {
   kind: 'refund' | 'dispute'
   providerId: string
-  /** Units, and the currency in capitals. */
+  /** Units, or hundredths of the smallest coin of another currency than rubles. */
   amount: number
+  /** In capitals. */
   currency: string
   /** `returned`: the money has come back to the operator, or never left. */
   status: 'pending' | 'taken' | 'reversed'
@@ -48,10 +51,12 @@ export interface Return {
 /** A payment as the provider's own API reports it. */
 export interface Found {
   status: 'pending' | 'succeeded' | 'canceled'
-  /** The sum that has arrived, or is expected while it is pending; in units, with the currency in capitals. */
+  /** The sum that was paid, or is expected while it is pending, as in an order. */
   amount: number
   currency: string
   chargeId: string | null
+  /** The sum that the payment became on the operator's account with the provider; missing or null: it is not known. */
+  settled?: { amount: number; currency: string } | null
   returns: readonly Return[]
   /** The method that it has saved, if it was to. */
   method: FoundMethod | null
@@ -72,13 +77,15 @@ export interface PaymentProvider {
    * @returns its id at the provider, and the page where the customer pays
    */
   open(order: Order): Promise<{ providerId: string; url: string | null }>
-  find(providerId: string): Promise<Found>
+  /** @param isForeign true if the charge was not in rubles, so that what arrived has to be found out */
+  find(providerId: string, isForeign: boolean): Promise<Found>
   /** Forgets a saved method. Providers without such a call have nothing to do. */
   forget(method: SavedMethod): Promise<void>
   /** Gives a part of a payment back. @returns the id of the refund */
   refund(refund: {
     refundId: string
     payment: { providerId: string; chargeId: string | null }
+    /** As in an order. */
     amount: number
     reason: string
     email: string

@@ -3,6 +3,7 @@ import { listOf, paged, pagingQuery } from '../http/contract/paging.ts'
 import { type Route, route, type SetHeader } from '../http/contract/route.ts'
 import { formatMoney, parseMoney } from '../money.ts'
 import { autoTopUpRoutes } from './auto-top-up-routes.ts'
+import { RUBLES } from './charging.ts'
 import { paymentMethodRoutes } from './method-routes.ts'
 import { continuePayment, findPayment, listPayments, type Paying, startPayment } from './payments.ts'
 import { LEAST, MOST, Payment, PaymentCreate, Providers, paymentProblems } from './schema.ts'
@@ -22,7 +23,7 @@ export function paymentRoutes(paying: Paying): Route[] {
   ]
 }
 
-function providersRoute({ providers }: Paying): Route {
+function providersRoute({ providers, catalog }: Paying): Route {
   const limits = {
     min_amount_rub: formatMoney(parseMoney(LEAST)),
     max_amount_rub: formatMoney(parseMoney(MOST)),
@@ -37,10 +38,20 @@ function providersRoute({ providers }: Paying): Route {
     description:
       'The services through which the account can be topped up, the preferred one first. The list is empty if the operator takes payments in another way.',
     reply: { 200: Providers },
-    run: async () => ({
-      items: providers.map(({ name, title }) => ({ provider: name, title, ...limits })),
-      total: providers.length,
-    }),
+    run: async () => {
+      const second = catalog.operator.secondCurrency
+      const currencies = (name: string) => [
+        RUBLES,
+        ...(second?.chargedBy.includes(name) ? [second.code] : []),
+      ]
+      return {
+        items: providers.map(({ name, title }) => ({
+          ...{ provider: name, title, ...limits },
+          currencies: currencies(name),
+        })),
+        total: providers.length,
+      }
+    },
   })
 }
 
@@ -90,7 +101,7 @@ function startRoute(paying: Paying): Route {
     tag,
     summary: 'Top up the balance',
     description:
-      'Begins a payment: send the customer to its `url`, a page of the provider. If the provider does not answer, `url` is null: poll the payment until it has one. It is added to the balance once, when the API of the provider confirms exactly this amount in rubles. A suspended account can pay, too. With `payment_method_id` the saved method is charged at once, without a page: poll the payment until it is no longer pending.',
+      'Begins a payment: send the customer to its `url`, a page of the provider. If the provider does not answer, `url` is null: poll the payment until it has one. It is added to the balance once, when the API of the provider confirms exactly this amount. With `charge_currency` the provider charges in that currency, and the balance gets the rubles that arrive, exchanged by the provider; what arrives in that currency is exchanged at the rate of `second_currency` when the payment began. A suspended account can pay, too. With `payment_method_id` the saved method is charged at once, without a page: poll the payment until it is no longer pending.',
     body: PaymentCreate,
     reply: { 201: Payment },
     errors: [

@@ -40,6 +40,10 @@ export const Providers = Type.Object(
           title: Type.String({ description: 'Name of the provider for people', examples: ['YooKassa'] }),
           min_amount_rub: money('Smallest payment', LEAST),
           max_amount_rub: money('Largest payment', MOST),
+          currencies: Type.Array(Type.String(), {
+            description: 'Currencies that it can charge here (ISO 4217), rubles first',
+            examples: [['RUB', 'EUR']],
+          }),
         },
         { title: 'PaymentProvider', description: 'A service through which the account can be topped up' },
       ),
@@ -50,6 +54,17 @@ export const Providers = Type.Object(
   { title: 'PaymentProviderList', description: 'The services through which the account can be topped up' },
 )
 
+const charge = {
+  charge_currency: nullable(Type.String({ examples: ['EUR'] }), {
+    description: 'Currency that the provider charges (ISO 4217); null: rubles',
+    examples: [null],
+  }),
+  charge_amount: nullable(Type.String({ examples: ['5.08'] }), {
+    description: 'Sum that the provider charges, in `charge_currency`; null: rubles',
+    examples: [null],
+  }),
+}
+
 export const Payment = Type.Object(
   {
     payment_id: PaymentId,
@@ -59,7 +74,11 @@ export const Payment = Type.Object(
         '`pending`: waits for the customer or the bank; `succeeded`: added to the balance; `canceled`: not paid; `refunded`: paid back in whole; `disputed`: the bank has taken it back; `held`: the operator has to look at it before it is added',
       examples: ['pending'],
     }),
-    amount_rub: money('Amount of the payment', '500.00'),
+    amount_rub: money(
+      'Amount of the payment; of a charge in another currency an estimate, and what arrived once it is booked',
+      '500.00',
+    ),
+    ...charge,
     refunded_rub: money('Part of it that was paid back or disputed', '0.00'),
     url: nullable(Type.String({ examples: ['https://yoomoney.ru/checkout/payments/v2?orderId=2d'] }), {
       description:
@@ -113,7 +132,26 @@ export const AmountOf = (description: string) =>
 
 export const PaymentCreate = Type.Object(
   {
-    amount_rub: AmountOf(`Amount in rubles, from ${LEAST} to ${MOST}`),
+    amount_rub: Type.Optional(
+      AmountOf(`Amount in rubles, from ${LEAST} to ${MOST}; required without \`charge_amount\``),
+    ),
+    charge_currency: Type.Optional(
+      Type.String({
+        pattern: '^[A-Z]{3}$',
+        description:
+          'Currency to charge in place of rubles (ISO 4217), of those in `currencies` of `GET /account/payment_providers`. The balance gets the rubles that arrive',
+        examples: ['EUR'],
+        errorMessage: 'must be the ISO 4217 code of a currency, such as EUR.',
+      }),
+    ),
+    charge_amount: Type.Optional(
+      Type.String({
+        pattern: String.raw`^(?=.*[1-9])\d{1,9}(\.\d{1,2})?$`,
+        description: 'Sum in `charge_currency`, in place of `amount_rub`',
+        examples: ['5.08'],
+        errorMessage: 'must be a sum such as "5.08".',
+      }),
+    ),
     provider: Type.Optional(
       Type.Enum([...providerNames], {
         description: 'The payment provider (default: the first of `GET /account/payment_providers`)',
@@ -145,7 +183,7 @@ export const PaymentCreate = Type.Object(
       }),
     ),
   },
-  { title: 'PaymentCreate', description: 'A top-up of the balance' },
+  { title: 'PaymentCreate', description: 'A top-up of the balance', examples: [{ amount_rub: '500.00' }] },
 )
 export type PaymentCreate = Static<typeof PaymentCreate>
 
@@ -221,6 +259,7 @@ const Return = Type.Object(
   {
     kind: Type.Enum(['refund', 'dispute'], { description: 'A refund, or a dispute of the bank' }),
     amount_rub: money('Amount that goes back', '100.00'),
+    charge_amount: charge.charge_amount,
     status: Type.Enum(['requested', 'taken', 'reversed', 'failed'], {
       description:
         '`requested`: not confirmed by the provider yet; `taken` from the balance; `reversed`: taken, and given back to the balance; `failed`: nothing was taken',

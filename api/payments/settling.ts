@@ -3,20 +3,22 @@ import { isClosed } from '../accounts/status.ts'
 import { post, ReferenceTaken } from '../billing/ledger.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
-import { formatMoney } from '../money.ts'
 import type { Secrets } from '../secrets.ts'
+import { arrived, askedSum, mismatch, partsOf, RUBLES, rublesOf } from './charging.ts'
+import { formatIn } from './exchange.ts'
 import { saveMethod } from './methods.ts'
 import { lockPayment, returnsOf } from './payments.ts'
 import type { Found, Return } from './provider.ts'
 import type { PaymentReturnTable, PaymentTable } from './tables.ts'
 import { referenceOf } from './view.ts'
 
-const CURRENCY = 'RUB'
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
 const DAY = 24 * 60 * MINUTE
 /** A customer may wait in front of the return page. */
 const SOONEST_MS = 5 * SECOND
+/** A provider exchanges a charge within minutes. */
+const EXCHANGE_MS = 3 * DAY
 /** Cards can be disputed for months. */
 const LAST_LOOK_MS = 256 * DAY
 
@@ -62,11 +64,22 @@ async function settleIn(tx: Queries, clock: Clock, paymentId: string, found: Fou
   const begun = await settlePayment(tx, clock, payment, found)
   const after = { ...payment, charge_id: found.chargeId ?? payment.charge_id, ...begun }
   const gone = { refunded: after.refunded, disputed: after.disputed }
-  for (const reported of found.returns) {
+  const taken = Map.groupBy(
+    returns.filter(({ status }) => status === 'taken'),
+    ({ kind }) => kind,
+  )
+  const parts = { refund: partsOf(taken.get('refund') ?? []), dispute: partsOf(taken.get('dispute') ?? []) }
+  // Returns are booked against what arrived, once that is known.
+  for (const reported of after.status === 'pending' ? [] : found.returns) {
     const known = returns.find(
       ({ kind, provider_id }) => kind === reported.kind && provider_id === reported.providerId,
     )
-    const problem = await settleReturn(tx, clock, { payment: { ...after, ...gone }, known, gone }, reported)
+    const problem = await settleReturn(
+      tx,
+      clock,
+      { payment: { ...after, ...gone }, known, gone, parts },
+      reported,
+    )
     if (problem !== null) after.problem = problem
   }
   return save(tx, clock, payment, { ...after, ...gone }, returns)
@@ -84,24 +97,34 @@ async function settlePayment(
       : { problem: `The provider reports ${found.status} after it reported success. Look at it there.` }
   if (found.status === 'pending') return {}
   if (found.status === 'canceled') return { status: 'canceled', problem: null, url: null }
-  const problem = await objectionTo(tx, payment, found)
+  const amount = arrived(payment, found)
+  const problem = await objectionTo(tx, clock, payment, found)
   if (problem !== null) return { status: 'held', problem, url: null }
-  const { account_id: accountId, amount, provider, provider_id } = payment
+  // The provider has yet to exchange it.
+  if (typeof amount !== 'number') return {}
+  const { account_id: accountId, provider, provider_id } = payment
   await post(tx, clock, {
     ...{ accountId, type: 'payment', amount, description: `Payment through ${provider}` },
     reference: referenceOf(payment, provider_id),
   })
   if (payment.saves_method === 1 && found.method) await saveMethod(tx, clock, payment, found.method)
   const card = found.card ?? null
-  return { status: 'succeeded', booked_at: clock.now(), card, problem: null, url: null }
+  return { status: 'succeeded', amount, booked_at: clock.now(), card, problem: null, url: null }
 }
 
 /** The reason why money that has arrived is not booked. */
-async function objectionTo(tx: Queries, payment: PaymentTable, found: Found): Promise<string | null> {
-  if (found.currency !== CURRENCY)
-    return `Not booked: the provider received ${found.currency}, not ${CURRENCY}.`
-  if (found.amount !== payment.amount)
-    return `Not booked: the provider received ${formatMoney(found.amount)}, not ${formatMoney(payment.amount)}.`
+async function objectionTo(
+  tx: Queries,
+  clock: Clock,
+  payment: PaymentTable,
+  found: Found,
+): Promise<string | null> {
+  const wrong = mismatch(payment, found)
+  if (wrong !== null) return wrong
+  const amount = arrived(payment, found)
+  if (typeof amount === 'string') return amount
+  if (amount === null && (payment.status === 'held' || clock.now() - payment.created_at > EXCHANGE_MS))
+    return 'Not booked: the provider has not said for three days what arrived.'
   if (payment.refunded + payment.disputed > 0) return 'Not booked: it was paid back.'
   return (await isClosed(tx, payment.account_id)) ? 'Not booked: the account is closed.' : null
 }
@@ -111,13 +134,15 @@ interface Returning {
   known: PaymentReturnTable | undefined
   /** The sums that have gone back, which this may change. */
   gone: { refunded: number; disputed: number }
+  /** The same in the currency of the charge, if that is not rubles. */
+  parts: Record<Return['kind'], number>
 }
 
 /** Books a refund or a dispute, or its end. @returns why it was not booked */
 async function settleReturn(
   tx: Queries,
   clock: Clock,
-  { payment, known, gone }: Returning,
+  { payment, known, gone, parts }: Returning,
   { kind, providerId, amount, currency, status }: Return,
 ): Promise<string | null> {
   if (status === 'pending') return null
@@ -126,15 +151,21 @@ async function settleReturn(
   if (status === 'reversed') {
     if (row.status === 'reversed' || row.status === 'failed') return null
     await keep(tx, { ...row, status: isTaken ? 'reversed' : 'failed' })
-    if (isTaken) await move(tx, clock, { payment, row, gone }, 1)
+    if (isTaken) await move(tx, clock, { payment, row, gone, parts }, 1)
     return null
   }
   if (isTaken) return null
-  const rest = kind === 'refund' ? payment.amount - payment.refunded : payment.amount - payment.disputed
-  if (currency !== CURRENCY || amount > rest || amount <= 0 || amount !== row.amount)
-    return `Not booked: a ${kind} of ${formatMoney(amount)} ${currency} (${providerId}), which does not match the payment.`
-  await keep(tx, { ...row, status: 'taken' })
-  await move(tx, clock, { payment, row, gone }, -1)
+  const asked = askedSum(payment)
+  const taken = kind === 'refund' ? payment.refunded : payment.disputed
+  const rest = asked.currency === RUBLES ? payment.amount - taken : asked.amount - parts[kind]
+  const wanted = asked.currency === RUBLES ? row.amount : row.charge_amount
+  if (currency !== asked.currency || amount > rest || amount <= 0 || amount !== wanted)
+    return `Not booked: a ${kind} of ${formatIn(currency, amount)} ${currency} (${providerId}), which does not match the payment.`
+  const before = parts.refund + parts.dispute
+  const rubles = rublesOf(payment, amount, { before, taken: gone.refunded + gone.disputed })
+  const booked = { ...row, amount: rubles, status: 'taken' as const }
+  await keep(tx, booked)
+  await move(tx, clock, { payment, row: booked, gone, parts }, -1)
   return null
 }
 
@@ -142,12 +173,13 @@ async function settleReturn(
 async function move(
   tx: Queries,
   clock: Clock,
-  { payment, row, gone }: { payment: PaymentTable; row: PaymentReturnTable; gone: Returning['gone'] },
+  { payment, row, gone, parts }: Omit<Returning, 'known'> & { row: PaymentReturnTable },
   sign: 1 | -1,
 ): Promise<void> {
   const { kind, amount, provider_id } = row
   gone[kind === 'refund' ? 'refunded' : 'disputed'] -= sign * amount
-  if (payment.status !== 'succeeded' || provider_id === null) return
+  parts[kind] -= sign * (row.charge_amount ?? 0)
+  if (payment.status !== 'succeeded' || provider_id === null || amount === 0) return
   const about = sign < 0 ? `${kind} of a payment` : `${kind} of a payment, reversed`
   await post(tx, clock, {
     accountId: payment.account_id,
@@ -159,12 +191,13 @@ async function move(
 }
 
 function fresh(
-  { payment_id }: PaymentTable,
+  { payment_id, charge_currency }: PaymentTable,
   clock: Clock,
   { kind, providerId, amount }: Pick<Return, 'kind' | 'providerId' | 'amount'>,
 ): PaymentReturnTable {
   return {
     ...{ return_id: uuid(), payment_id, kind, provider_id: providerId, amount },
+    charge_amount: charge_currency === null ? null : amount,
     ...{ status: 'requested', reason: null, created_at: clock.now() },
   }
 }
@@ -174,7 +207,9 @@ async function keep(tx: Queries, row: PaymentReturnTable): Promise<void> {
   await tx
     .insertInto('payment_returns')
     .values(row)
-    .onConflict((conflict) => conflict.column('return_id').doUpdateSet({ status: row.status }))
+    .onConflict((conflict) =>
+      conflict.column('return_id').doUpdateSet({ status: row.status, amount: row.amount }),
+    )
     .execute()
 }
 

@@ -14,7 +14,6 @@ import { ask, type Reply } from './requests.ts'
 
 /** The version of the API whose fields are read here. */
 const VERSION = '2024-06-20'
-const CURRENCY = 'rub'
 /** Payments with a saved card are intents, without a session. */
 const INTENT = 'pi_'
 const MOST_RETURNS = 100
@@ -47,7 +46,7 @@ export class Stripe implements PaymentProvider {
   }
 
   async open(order: Order) {
-    const { paymentId, accountId, amount, returnUrl, email, seller, method, savesMethod } = order
+    const { paymentId, accountId, amount, currency, returnUrl, email, seller, method, savesMethod } = order
     if (method) return this.#charge(order, method)
     const saving = {
       customer_creation: 'always',
@@ -62,8 +61,8 @@ export class Stripe implements PaymentProvider {
         success_url: returnUrl,
         cancel_url: returnUrl,
         'line_items[0][quantity]': '1',
-        'line_items[0][price_data][currency]': CURRENCY,
-        'line_items[0][price_data][unit_amount]': kopecks(amount),
+        'line_items[0][price_data][currency]': currency.toLowerCase(),
+        'line_items[0][price_data][unit_amount]': coins(amount),
         'line_items[0][price_data][product_data][name]': `Top-up: ${seller}, ${accountId}`,
         'payment_intent_data[metadata][payment_id]': paymentId,
         ...(savesMethod ? saving : {}),
@@ -73,11 +72,12 @@ export class Stripe implements PaymentProvider {
   }
 
   /** Charges a card without its owner. Stripe refuses the request if the bank declines, or asks for its owner. */
-  async #charge({ paymentId, accountId, amount }: Order, method: SavedMethod) {
+  async #charge({ paymentId, accountId, amount, currency }: Order, method: SavedMethod) {
     const intent = await this.#ask('payment_intents', {
       key: paymentId,
       fields: {
-        ...{ amount: kopecks(amount), currency: CURRENCY, confirm: 'true', off_session: 'true' },
+        ...{ amount: coins(amount), currency: currency.toLowerCase() },
+        ...{ confirm: 'true', off_session: 'true' },
         ...{ customer: method.customerId ?? '', payment_method: method.providerId },
         description: `Top-up: ${accountId}`,
         'metadata[payment_id]': paymentId,
@@ -91,16 +91,14 @@ export class Stripe implements PaymentProvider {
     await this.#ask(path, { key: `detach-${providerId}`, fields: {} })
   }
 
-  async find(providerId: string): Promise<Found> {
+  async find(providerId: string, isForeign: boolean): Promise<Found> {
     if (providerId.startsWith(INTENT)) {
-      const intent = await this.#ask(
-        `payment_intents/${encodeURIComponent(providerId)}?expand[]=payment_method`,
-      )
+      const query = expanding('', isForeign)
+      const intent = await this.#ask(`payment_intents/${encodeURIComponent(providerId)}?${query}`)
       return this.#found(intentStatus(intent), intent, null)
     }
-    const session = await this.#ask(
-      `checkout/sessions/${encodeURIComponent(providerId)}?expand[]=payment_intent.payment_method`,
-    )
+    const query = expanding('payment_intent.', isForeign)
+    const session = await this.#ask(`checkout/sessions/${encodeURIComponent(providerId)}?${query}`)
     const intent = session.at('payment_intent')
     const status = statusOf(session)
     if (status !== 'succeeded') {
@@ -119,7 +117,8 @@ export class Stripe implements PaymentProvider {
     const amount = intent.at(status === 'succeeded' ? 'amount_received' : 'amount').minor
     const returns = [...refunds, ...disputes]
     const card = intent.at('payment_method', 'card', 'fingerprint').textOrNull
-    return { status, amount, currency: currencyOf(intent), chargeId, returns, method, card }
+    const settled = settledOf(intent)
+    return { status, amount, currency: currencyOf(intent), chargeId, settled, returns, method, card }
   }
 
   async refund({ refundId, payment, amount }: Parameters<PaymentProvider['refund']>[0]) {
@@ -127,7 +126,7 @@ export class Stripe implements PaymentProvider {
       key: refundId,
       fields: {
         payment_intent: payment.chargeId ?? '',
-        amount: kopecks(amount),
+        amount: coins(amount),
         'metadata[refund_id]': refundId,
       },
     })
@@ -200,10 +199,28 @@ function methodOf(session: Reply): FoundMethod | null {
   }
 }
 
+/**
+ * The parts of a reply that Stripe is to send whole.
+ * @param isForeign true for the entry of the charge in the balance: payments in rubles do without, and a restricted key may lack the right
+ */
+function expanding(intent: string, isForeign: boolean): string {
+  const parts = ['payment_method', ...(isForeign ? ['latest_charge.balance_transaction'] : [])]
+  return parts.map((part) => `expand[]=${intent}${part}`).join('&')
+}
+
+/** The gross sum that a charge has added to the balance at Stripe; null until its entry is there. */
+function settledOf(intent: Reply): NonNullable<Found['settled']> | null {
+  const entry = intent.at('latest_charge', 'balance_transaction')
+  return entry.at('id').textOrNull === null
+    ? null
+    : { amount: entry.at('amount').minor, currency: currencyOf(entry) }
+}
+
 function currencyOf(object: Reply): string {
   return object.at('currency').text.toUpperCase()
 }
 
-function kopecks(amount: number): string {
+/** A whole number of kopecks, or of the smallest coins of another currency. */
+function coins(amount: number): string {
   return String(wholeTimes(amount, UNITS_PER_KOPECK))
 }

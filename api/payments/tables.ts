@@ -42,6 +42,12 @@ export interface PaymentTable {
   is_automatic: 0 | 1
   /** A keyed hash of the card that paid, which is the same for all accounts; null if the provider names none. */
   card: string | null
+  /** The currency that the provider charges, if it is not rubles. `amount` is an estimate until it is booked. */
+  charge_currency: string | null
+  /** The sum in it, in hundredths of its smallest coin. */
+  charge_amount: number | null
+  /** The price of one unit of it in millionths of a ruble, when the payment was begun. */
+  charge_rate: number | null
 }
 
 /** An account's settings for automatic top-ups. The line is in its ledger too, unless they are off. */
@@ -86,6 +92,8 @@ export interface PaymentReturnTable {
   /** The provider's own id; null until a refund that the operator requested was sent. */
   provider_id: string | null
   amount: number
+  /** The sum in the currency that was charged, in hundredths of its smallest coin; null: rubles. */
+  charge_amount: number | null
   /** `requested` by the operator; `taken` from the balance; `reversed`: the money came back; `failed`: nothing was taken. */
   status: 'requested' | 'taken' | 'reversed' | 'failed'
   /** The operator's reason, or why it failed; null if it came from the provider. */

@@ -6,6 +6,7 @@ import { belowTopUpLine, postponeTopUp, setTopUpLine, takeFall } from '../billin
 import type { Queries } from '../database/database.ts'
 import { NoAnswer } from '../outgoing.ts'
 import { chargedSince, findAutoTopUp, openAutomatic } from './auto-top-up.ts'
+import { chargeOf } from './exchange.ts'
 import { OPENING_MS, openPayment, type Paying } from './payments.ts'
 import { MOST_DECLINES } from './schema.ts'
 import type { AutoTopUpTable, PaymentTable } from './tables.ts'
@@ -152,5 +153,6 @@ function automatic(
     return_url: `${siteUrl()}/billing/payments/${payment_id}`,
     ...{ created_at: now, booked_at: null, looked_at: null, look_at: now + OPENING_MS },
     ...{ method_id, saves_method: 0, is_automatic: 1, card: null },
+    ...chargeOf(null),
   }
 }

@@ -1,5 +1,6 @@
 import { isoTime, isoTimeOrNull } from '../http/contract/fields.ts'
 import { formatMoney } from '../money.ts'
+import { formatIn } from './exchange.ts'
 import type { ProviderName } from './provider.ts'
 import { providerNames } from './provider.ts'
 import type { OperatedPayment, Payment, PaymentMethod } from './schema.ts'
@@ -11,6 +12,8 @@ export function paymentView(row: PaymentTable): Payment {
     provider: nameOf(row.provider),
     status: statusOf(row),
     amount_rub: formatMoney(row.amount),
+    charge_currency: row.charge_currency,
+    charge_amount: chargeAmountOf(row, row.charge_amount),
     refunded_rub: formatMoney(row.refunded + row.disputed),
     url: row.status === 'pending' ? row.url : null,
     is_automatic: row.is_automatic === 1,
@@ -39,9 +42,10 @@ export function operatedPaymentView(
     reference: referenceOf(row, row.provider_id),
     problem: row.problem,
     looked_at: isoTimeOrNull(row.looked_at),
-    returns: returns.map(({ kind, amount, status, provider_id, reason, created_at }) => ({
+    returns: returns.map(({ kind, amount, charge_amount, status, provider_id, reason, created_at }) => ({
       ...{ kind, status, provider_id, reason },
       amount_rub: formatMoney(amount),
+      charge_amount: chargeAmountOf(row, charge_amount),
       created_at: isoTime(created_at),
     })),
   }
@@ -52,6 +56,10 @@ export function referenceOf({ provider }: Pick<PaymentTable, 'provider'>, provid
 export function referenceOf(row: Pick<PaymentTable, 'provider'>, providerId: string | null): string | null
 export function referenceOf({ provider }: Pick<PaymentTable, 'provider'>, providerId: string | null) {
   return providerId === null ? null : `${provider}:${providerId}`
+}
+
+function chargeAmountOf({ charge_currency }: PaymentTable, amount: number | null): string | null {
+  return charge_currency === null || amount === null ? null : formatIn(charge_currency, amount)
 }
 
 function statusOf({ status, disputed, refunded, amount }: PaymentTable): Payment['status'] {

@@ -163,7 +163,11 @@ export class PaymentWorker {
     for (const refund of await returnsOf(db, [payment_id]))
       if (refund.status === 'requested' && refund.provider_id === null)
         await this.#send(provider, { ...payment, provider_id }, refund)
-    const { news } = await settle({ db, clock, secrets }, payment_id, await provider.find(provider_id))
+    const { news } = await settle(
+      { db, clock, secrets },
+      payment_id,
+      await provider.find(provider_id, payment.charge_currency !== null),
+    )
     return news
   }
 
@@ -193,7 +197,8 @@ export class PaymentWorker {
     refund: PaymentReturnTable,
   ): Promise<void> {
     const { db, clock } = this.#options
-    const { return_id: refundId, amount, reason } = refund
+    const { return_id: refundId, reason } = refund
+    const amount = refund.charge_amount ?? refund.amount
     const isOld = clock.now() - refund.created_at > KEY_LIVES_MS
     const { email } = await findAccount(db, payment.account_id)
     const ids = { providerId: payment.provider_id, chargeId: payment.charge_id }

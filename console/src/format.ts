@@ -55,12 +55,14 @@ export function formats(locale: Locale) {
     /** An amount in rubles, as the API writes it. */
     money: (amount: string | null, digits = 2) =>
       amount === null ? UNKNOWN : rubles(digits).format(Number(amount)),
-    /** An amount in another currency than rubles. */
-    foreign: (amount: string, currency: string, digits: number) =>
-      new Intl.NumberFormat(locale, {
+    /** An amount in another currency than rubles, with as many digits as the API writes. */
+    foreign: (amount: string, currency: string) => {
+      const digits = amount.split('.')[1]?.length ?? 0
+      return new Intl.NumberFormat(locale, {
         ...{ style: 'currency', currency, currencyDisplay: 'narrowSymbol' },
         ...{ minimumFractionDigits: digits, maximumFractionDigits: digits },
-      }).format(Number(amount)),
+      }).format(Number(amount))
+    },
     ram: (mb: number) => bytes(mb * 1024 ** 2),
     date: (at: string | number) => date.format(new Date(at)),
     exact: (at: string | number) => exact.format(new Date(at)),

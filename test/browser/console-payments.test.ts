@@ -7,7 +7,7 @@ import { createPerson } from '../../api/people/person/people.ts'
 import { chargeHour, creditInvoice } from '../harness/invoiced.ts'
 import { playedProviders } from '../harness/payment-providers.ts'
 import { pdfText } from '../harness/pdf-text.ts'
-import { withEuros } from '../harness/second-currency.ts'
+import { chargingEuros, withEuros } from '../harness/second-currency.ts'
 import { BANK, selling } from '../harness/seller.ts'
 import { launch } from './chromium.ts'
 import { makeOperator, serveConsole } from './console.ts'
@@ -91,6 +91,40 @@ for (const [language, words] of Object.entries({
     await page.locator('.total').waitFor()
     expect(await page.getByText(/≈ (€3\.05|3,05\s€)/).count()).toBeGreaterThanOrEqual(2)
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(375)
+  }, 60_000)
+
+for (const [language, words] of Object.entries({
+  en: {
+    ...{ currency: 'Currency', amount: 'Amount in EUR', next: 'Continue to payment' },
+    ...{ about: /gets those that arrive/, booked: 'The amount has been added', charged: /€12\.34/ },
+  },
+  ru: {
+    ...{ currency: 'Валюта', amount: 'Сумма в EUR', next: 'Перейти к оплате' },
+    ...{ about: /сколько пришло по курсу/, booked: /на баланс/, charged: /12,34\s€/ },
+  },
+}))
+  test(`a customer pays in euros, and sees the rubles that arrived, in ${language}`, async () => {
+    const played = await playedProviders()
+    const t = await serveConsole({ ...played.urls, ...chargingEuros(), balance: '0' })
+    const page = await t.open(browser, { locale: language })
+    await page.setViewportSize({ width: 375, height: 800 })
+    await page.goto(`${t.address}/billing`)
+    await page.getByLabel(words.currency).selectOption('EUR')
+    await page.getByText(words.about).waitFor()
+    await page.getByLabel(words.amount).fill('12,34')
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(375)
+    await page.getByRole('button', { name: words.next }).click()
+    await page.waitForURL(/\/pay\//)
+    Object.assign(played.last, {
+      ...{ status: 'succeeded', settled: { minor: 119_999, currency: 'RUB', exchangeRate: 97.244 } },
+    })
+    const looking = setInterval(() => void t.app.payments.look().catch(() => {}), 200)
+    onTestFinished(() => clearInterval(looking))
+    const [{ payment_id }] = (await t.call('GET', '/account/payments')).body.items
+    await page.goto(`${t.address}/billing/payments/${payment_id}`)
+    await page.getByText(words.booked).first().waitFor()
+    await page.getByText(words.charged).waitFor()
+    expect((await t.call('GET', '/account/balance')).body.balance).toBe('1199.99')
   }, 60_000)
 
 /** Serves the console for an account that has saved a card by a payment of 500 rubles. */

@@ -11,7 +11,7 @@ import { catalogText } from '../harness/app.ts'
 import { chargeHour, creditInvoice } from '../harness/invoiced.ts'
 import { playedProviders } from '../harness/payment-providers.ts'
 import { pdfText } from '../harness/pdf-text.ts'
-import { withEuros } from '../harness/second-currency.ts'
+import { chargingEuros, withEuros } from '../harness/second-currency.ts'
 import { BANK, selling } from '../harness/seller.ts'
 import { expectSession, loggedIn } from './harness/berth.ts'
 
@@ -44,6 +44,16 @@ test('payments, charges and the audit log can be read', async () => {
 test('the balance is shown in a second currency, too, marked as approximate', async () => {
   const t = await loggedIn({ ...withEuros(), balance: '500' })
   await expectSession(t, 'second-currency', ['balance', 'balance -o json', 'balance --currency EUR'])
+})
+
+test('the account is topped up in euros, which become rubles when they arrive', async () => {
+  const played = await playedProviders()
+  const t = await loggedIn({ ...played.urls, ...chargingEuros(), balance: '0' })
+  await expectSession(t, 'top-up-euros', [
+    'account top-up 12.34 --currency EUR -o json',
+    'account payments --columns status,charged,amount',
+    'account top-up 12.34 --currency USD',
+  ])
 })
 
 test('a customer whose servers are suspended sees how much brings them back', async () => {

@@ -24,11 +24,16 @@ export interface PlayedPayment {
   status: 'pending' | 'succeeded' | 'canceled'
   returnUrl: string
   backs: Back[]
+  /** The entry of the charge in the balance at Stripe; null: it is not exchanged yet. */
+  settled: { minor: number; currency: string; exchangeRate: number | null } | null
   /** The provider's mark of the card; null: it names none. */
   card: string | null
   /** The request that opened it. */
   sent: Record<string, unknown>
 }
+
+/** A payment as a request opens it. */
+type Opened = Pick<PlayedPayment, 'provider' | 'kopecks' | 'returnUrl' | 'sent'> & { currency?: string }
 
 const YOOKASSA_CARD = { card_type: 'MasterCard', last4: '4477', expiry_year: '2029', expiry_month: '04' }
 const STRIPE_CARD = { brand: 'visa', last4: '4242', exp_year: 2030, exp_month: 7 }
@@ -143,8 +148,9 @@ export class PlayedProviders {
     if (call === 'POST payment_intents') {
       if (fields.off_session !== 'true' || fields.confirm !== 'true' || !fields.customer)
         throw new Error('not a charge of a saved card')
-      const kopecks = Number(fields.amount)
-      return this.#intent(this.#charge({ ...opened, kopecks, returnUrl: '' }, fields.payment_method))
+      const [kopecks, currency] = [Number(fields.amount), fields.currency.toUpperCase()]
+      const charged = { ...opened, kopecks, currency, returnUrl: '' }
+      return this.#intent(this.#charge(charged, fields.payment_method), query)
     }
     const [, forgotten] = /^POST payment_methods\/(.+)\/detach$/.exec(call) ?? []
     if (forgotten) {
@@ -152,13 +158,15 @@ export class PlayedProviders {
       return { id: forgotten }
     }
     const [, intent] = /^GET payment_intents\/(.+)$/.exec(call) ?? []
-    if (intent) return this.#intent(this.#find(intent))
+    if (intent) return this.#intent(this.#find(intent), query)
     if (call === 'POST checkout/sessions') {
       const kopecks = Number(fields['line_items[0][price_data][unit_amount]'])
-      return this.#stripe(this.#open({ ...opened, kopecks, returnUrl: fields.success_url }))
+      const currency = fields['line_items[0][price_data][currency]'].toUpperCase()
+      return this.#stripe(this.#open({ ...opened, kopecks, currency, returnUrl: fields.success_url }), query)
     }
     const [, id = ''] = /^GET (?:payments|checkout\/sessions)\/(.+)$/.exec(call) ?? []
-    if (id) return provider === 'yookassa' ? this.#yookassa(this.#find(id)) : this.#stripe(this.#find(id))
+    if (id)
+      return provider === 'yookassa' ? this.#yookassa(this.#find(id)) : this.#stripe(this.#find(id), query)
     const named = this.#find(
       String(
         fields.payment_id ?? fields.payment_intent ?? query.get('payment_id') ?? query.get('payment_intent'),
@@ -172,12 +180,13 @@ export class PlayedProviders {
       : { object: 'list', data: items, has_more: false }
   }
 
-  #open(given: Pick<PlayedPayment, 'provider' | 'kopecks' | 'returnUrl' | 'sent'>): PlayedPayment {
+  #open({ currency = 'RUB', ...given }: Opened): PlayedPayment {
     const ids = { id: `pay-${randomUUID()}`, intent: `pi_${randomUUID()}` }
     const payment: PlayedPayment = {
       ...ids,
       ...given,
-      currency: 'RUB',
+      currency,
+      settled: null,
       status: 'pending',
       backs: [],
       card: null,
@@ -187,10 +196,7 @@ export class PlayedProviders {
   }
 
   /** YooKassa answers a refused charge with a canceled payment, and Stripe with an error. */
-  #charge(
-    given: Pick<PlayedPayment, 'provider' | 'kopecks' | 'returnUrl' | 'sent'>,
-    card: string,
-  ): PlayedPayment {
+  #charge(given: Opened, card: string): PlayedPayment {
     const known = this.cards.get(card)
     if (!known) throw new Error(`no saved card ${card}`)
     if (known.answer !== 'paid' && given.provider === 'stripe') throw new Error(`card_error: ${known.answer}`)
@@ -236,13 +242,15 @@ export class PlayedProviders {
     }
   }
 
-  #intent({ intent, kopecks, currency, status, card }: PlayedPayment): object {
+  #intent(payment: PlayedPayment, query: URLSearchParams): object {
+    const { intent, kopecks, currency, status, card } = payment
     const payment_method = { type: 'card', card: { ...STRIPE_CARD, fingerprint: card } }
     const sums = { amount: kopecks, amount_received: status === 'succeeded' ? kopecks : 0 }
-    return { id: intent, status, ...sums, currency: currency.toLowerCase(), payment_method }
+    const latest_charge = chargeView(payment, query, 'latest_charge.balance_transaction')
+    return { id: intent, status, ...sums, currency: currency.toLowerCase(), payment_method, latest_charge }
   }
 
-  #stripe(payment: PlayedPayment): object {
+  #stripe(payment: PlayedPayment, query: URLSearchParams): object {
     const { id, intent, kopecks, currency, status } = payment
     const card = this.#savedBy(payment)
     const saved = {
@@ -255,6 +263,7 @@ export class PlayedProviders {
       status: 'succeeded',
       amount_received: kopecks,
       currency: money.currency,
+      latest_charge: chargeView(payment, query, 'payment_intent.latest_charge.balance_transaction'),
       ...saved,
     }
     return {
@@ -267,6 +276,16 @@ export class PlayedProviders {
       payment_intent: status === 'succeeded' ? paid : null,
     }
   }
+}
+
+/** Stripe sends the charge, and its entry in the balance, only to a client that asks for it. */
+function chargeView({ intent, settled }: PlayedPayment, query: URLSearchParams, path: string) {
+  if (!query.getAll('expand[]').includes(path)) return `ch_${intent}`
+  const entry = settled && {
+    ...{ id: `txn_${intent}`, amount: settled.minor, currency: settled.currency.toLowerCase() },
+    exchange_rate: settled.exchangeRate,
+  }
+  return { id: `ch_${intent}`, balance_transaction: entry }
 }
 
 function rubles({ kopecks, currency }: { kopecks: number; currency: string }) {

@@ -1,5 +1,6 @@
 import type { AccountTable } from '../../accounts/tables.ts'
 import type { Catalog } from '../../catalog/file.ts'
+import { secondCurrencyView } from '../../catalog/view.ts'
 import type { SignedIn } from '../../http/contract/auth.ts'
 import { isoTime } from '../../http/contract/fields.ts'
 import { mutableMails } from '../person/schema.ts'
@@ -50,5 +51,5 @@ export function personView(
 
 export function operatorView({ operator }: Pick<Catalog, 'operator'>): SignInOptions['operator'] {
   const { name, contact, logoUrl, terms, secondCurrency } = operator
-  return { name, contact, logo_url: logoUrl, terms, second_currency: secondCurrency }
+  return { name, contact, logo_url: logoUrl, terms, second_currency: secondCurrencyView(secondCurrency) }
 }

@@ -40,7 +40,7 @@ export function PaymentPage() {
 function State({ payment }: { payment: Payment }) {
   const t = useBillingText()
   const format = useFormats()
-  const { status, amount_rub, refunded_rub, url, created_at } = payment
+  const { status, amount_rub, refunded_rub, url, created_at, charge_amount, charge_currency } = payment
   return (
     <div className="card">
       <div className="body stack">
@@ -51,6 +51,9 @@ function State({ payment }: { payment: Payment }) {
         <Facts
           facts={[
             [t.amount, format.money(amount_rub)],
+            ...(charge_amount !== null && charge_currency !== null
+              ? ([[t.charged, format.foreign(charge_amount, charge_currency)]] as const)
+              : []),
             ...(Number(refunded_rub) > 0 ? ([[t.returned, format.money(refunded_rub)]] as const) : []),
             [t.date, format.exact(created_at)],
           ]}

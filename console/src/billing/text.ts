@@ -28,6 +28,11 @@ export const useBillingText = messages({
     topUpAbout: 'To top up, contact:',
     toPayment: 'Continue to payment',
     amountRub: 'Amount in rubles',
+    currency: 'Currency',
+    amountIn: (code: string) => `Amount in ${code}`,
+    charged: 'Charged',
+    chargedAbout:
+      'Your balance is kept in rubles, and gets those that arrive at the rate of the payment provider.',
     provider: 'Pay through',
     method: 'Pay with',
     otherMethod: 'Another card or wallet',
@@ -159,6 +164,11 @@ export const useBillingText = messages({
     topUpAbout: 'Чтобы пополнить баланс, обратитесь сюда:',
     toPayment: 'Перейти к оплате',
     amountRub: 'Сумма в рублях',
+    currency: 'Валюта',
+    amountIn: (code: string) => `Сумма в ${code}`,
+    charged: 'Списано',
+    chargedAbout:
+      'Баланс ведётся в рублях: на него поступит столько, сколько пришло по курсу платёжной системы.',
     provider: 'Способ оплаты',
     method: 'Чем оплатить',
     otherMethod: 'Другая карта или кошелёк',

@@ -1,4 +1,4 @@
-import type { Payment, PaymentProvider } from '@berth/sdk'
+import type { Payment, PaymentCreate, PaymentProvider } from '@berth/sdk'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -14,6 +14,34 @@ import { methodName } from './methods.tsx'
 import { methodsQuery } from './queries.ts'
 import { useBillingText } from './text.ts'
 
+const RUBLES = 'RUB'
+
+/** The sum of a payment as the API takes it. */
+function sumIn(currency: string, amount: string): PaymentCreate {
+  return currency === RUBLES ? { amount_rub: amount } : { charge_currency: currency, charge_amount: amount }
+}
+
+interface CurrenciesProps {
+  providers: readonly PaymentProvider[]
+  value: string
+  onChange: (currency: string) => void
+}
+
+/** The choice of the currency to pay in, if there is one. */
+function Currencies({ providers, value, onChange }: CurrenciesProps) {
+  const t = useBillingText()
+  const codes = [...new Set(providers.flatMap(({ currencies }) => currencies))]
+  if (codes.length < 2) return null
+  return (
+    <SelectField
+      label={t.currency}
+      value={value}
+      options={codes.map((code) => ({ value: code, title: code }))}
+      onChange={onChange}
+    />
+  )
+}
+
 /** Begins a payment, and leads to the provider's page. */
 export function TopUp({
   providers,
@@ -26,15 +54,18 @@ export function TopUp({
   const navigate = useNavigate()
   const [amount, setAmount] = useState(suggested)
   const [chosen, setChosen] = useState('')
-  const methods = useQuery(methodsQuery).data?.items ?? []
+  const [currency, setCurrency] = useState(RUBLES)
+  const taking = providers.filter(({ currencies }) => currencies.includes(currency))
+  const known = useQuery(methodsQuery).data?.items ?? []
+  const methods = known.filter((one) => taking.some(({ provider }) => provider === one.provider))
   const [picked, setPicked] = useState('')
   const method = methods.find(({ payment_method_id }) => payment_method_id === picked)
   const [isSaved, setSaved] = useState(false)
-  const provider = (providers.find((one) => one.provider === chosen) ?? providers[0])?.provider
+  const provider = (taking.find((one) => one.provider === chosen) ?? taking[0])?.provider
   const begin = useMutation({
     mutationFn: () =>
       berth.payments.create({
-        amount_rub: typedRubles(amount),
+        ...sumIn(currency, typedRubles(amount)),
         ...(method
           ? { payment_method_id: method.payment_method_id }
           : { save_method: isSaved, ...(provider ? { provider } : {}) }),
@@ -57,14 +88,27 @@ export function TopUp({
             isReady={amount.trim() !== ''}
             onSubmit={() => begin.mutate()}
           >
+            <Currencies
+              providers={providers}
+              value={currency}
+              onChange={(next) => {
+                setCurrency(next)
+                // As many euros as rubles would be a costly slip.
+                setAmount('')
+              }}
+            />
             <TextField
-              label={t.amountRub}
+              label={currency === RUBLES ? t.amountRub : t.amountIn(currency)}
               value={amount}
               inputMode="decimal"
-              error={fieldError('amount_rub')}
+              error={fieldError('amount_rub') ?? fieldError('charge_amount')}
               onChange={(event) => setAmount(event.target.value)}
             />
-            <Approximately rubles={typedRubles(amount)} isExplained />
+            {currency === RUBLES ? (
+              <Approximately rubles={typedRubles(amount)} isExplained />
+            ) : (
+              <span className="muted small">{t.chargedAbout}</span>
+            )}
             {methods.length > 0 ? (
               <SelectField
                 label={t.method}
@@ -76,11 +120,11 @@ export function TopUp({
                 onChange={setPicked}
               />
             ) : null}
-            {providers.length > 1 && provider && !method ? (
+            {taking.length > 1 && provider && !method ? (
               <SelectField
                 label={t.provider}
                 value={provider}
-                options={providers.map((one) => ({ value: one.provider, title: one.title }))}
+                options={taking.map((one) => ({ value: one.provider, title: one.title }))}
                 onChange={setChosen}
               />
             ) : null}

@@ -73,7 +73,14 @@ function useColumns(onRefund: (payment: OperatedPayment) => void): Column<Operat
     { title: t.created, cell: ({ created_at }) => <Time at={created_at} /> },
     { title: t.account, cell: ({ account_id: id }) => <Copy text={id} shown={id.slice(0, 8)} /> },
     { title: t.status, cell: ({ status }) => <PaymentStatus status={status} /> },
-    { title: t.amount, isNumber: true, cell: ({ amount_rub }) => format.money(amount_rub) },
+    {
+      title: t.amount,
+      isNumber: true,
+      cell: ({ amount_rub, charge_amount, charge_currency }) =>
+        charge_amount === null || charge_currency === null
+          ? format.money(amount_rub)
+          : `${format.money(amount_rub)} (${format.foreign(charge_amount, charge_currency)})`,
+    },
     { title: t.returned, isNumber: true, cell: ({ refunded_rub }) => format.money(refunded_rub) },
     {
       title: t.reference,

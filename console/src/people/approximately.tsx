@@ -16,8 +16,8 @@ export function Approximately({ rubles, isExplained = false }: ApproximatelyProp
   const format = useFormats()
   const currency = useHoster()?.second_currency
   if (!currency || rubles === null || !/^-?\d{1,12}(\.\d{1,4})?$/.test(rubles)) return null
-  const { code, decimals, rubles: price } = currency
-  const sum = `≈ ${format.foreign(approximate(rubles, currency), code, decimals)}`
+  const { code, rubles: price } = currency
+  const sum = `≈ ${format.foreign(approximate(rubles, currency), code)}`
   const places = Math.max(2, price.split('.')[1]?.length ?? 0)
   const about = t.approximate(format.money(price, places), code)
   return (
