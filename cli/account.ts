@@ -2,6 +2,7 @@ import { type Account, approximate, type Payment } from '@berth/sdk'
 import { Command } from 'commander'
 import { announcementsCommand } from './announcement.ts'
 import { autoTopUpCommand } from './auto-top-up.ts'
+import { answerComplaintCommand, complaintCommand, complaintsCommand } from './complaint.ts'
 import { creditsCommand, redeemCommand } from './credit.ts'
 import { documentCommand, documentsCommand } from './document.ts'
 import { idOf } from './find.ts'
@@ -88,7 +89,9 @@ const payments: Columns<Payment> = {
 
 export function accountCommand(): Command {
   return new Command('account')
-    .description('top up the account, and view its payments, credits, documents and announcements')
+    .description(
+      'top up the account, and view its payments, credits, documents, announcements and complaints',
+    )
     .addCommand(topUpCommand())
     .addCommand(autoTopUpCommand())
     .addCommand(
@@ -117,6 +120,9 @@ export function accountCommand(): Command {
     .addCommand(documentsCommand())
     .addCommand(documentCommand())
     .addCommand(announcementsCommand())
+    .addCommand(complaintsCommand())
+    .addCommand(complaintCommand())
+    .addCommand(answerComplaintCommand())
 }
 
 interface TopUpOptions {

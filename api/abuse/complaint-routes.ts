@@ -146,7 +146,7 @@ function openRoute(place: Complaining): Route {
     scope: 'operator:write',
     tag: 'Operator',
     summary: 'Open a complaint about an account',
-    description: `The customer sees it by \`GET /account/complaints\`, and its owners and admins get a mail within a minute, and a reminder before the deadline. Name nobody who wants to stay unnamed: the customer reads the text. At most ${MOST_OPEN} of an account are open; people of a frozen account cannot answer.`,
+    description: `The customer sees it in the console and by \`GET /account/complaints\`, and its owners and admins get a mail within a minute, and a reminder before the deadline. Name nobody who wants to stay unnamed: the customer reads the text. At most ${MOST_OPEN} of an account are open; people of a frozen account cannot answer.`,
     params: { account_id: operatorProblems.account_not_found },
     load: ({ params: { account_id } }) => requireAccount(db, account_id),
     body: ComplaintCreate,

@@ -67,14 +67,12 @@ async function furnish(t: Console): Promise<string[]> {
     '/billing',
     `/billing/payments/${payment_id}`,
     '/account',
-    '/account/members',
-    '/account/tokens',
-    '/account/webhooks',
-    '/account/security',
-    '/account/activity',
+    ...['complaints', 'members', 'tokens', 'webhooks', 'security', 'activity'].map(
+      (name) => `/account/${name}`,
+    ),
     '/device',
     '/operator',
-    ...['abuse', 'payments', 'operations', 'announcements', 'capacity', 'images'].map(
+    ...['abuse', 'complaints', 'payments', 'operations', 'announcements', 'capacity', 'images'].map(
       (name) => `/operator/${name}`,
     ),
   ]

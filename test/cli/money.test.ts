@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { openComplaint } from '../../api/abuse/complaints.ts'
 import { createAnnouncement } from '../../api/announcements/announcements.ts'
 import { post } from '../../api/billing/ledger.ts'
 import { parseCatalog } from '../../api/catalog/file.ts'
@@ -213,6 +214,23 @@ test('announcements of the operator are listed', async () => {
     'account announcements',
     'account announcements -o json',
     'account announcements --columns when',
+  ])
+})
+
+test('complaints are listed, shown and answered', async () => {
+  const t = await loggedIn()
+  const opening = { kind: 'spam', text: 'A mailbox got spam.\nSee the headers.' } as const
+  const { complaint_id: id } = await openComplaint(t, t.accountId, { ...opening, deadline_hours: 48 })
+  await expectSession(t, 'complaint', [
+    'account complaints',
+    'account complaints -o json',
+    `account complaint ${id}`,
+    `account answer-complaint ${id}`,
+    `account answer-complaint ${id} --text 'The form is closed.'`,
+    `account complaint ${id} -o json`,
+    'account complaint 01a1fb45-1ac2-75b7-a056-9ee82769d403',
+    'account complaints --closed',
+    'account complaints --columns when',
   ])
 })
 

@@ -1,5 +1,6 @@
 import { account, activity, projects, sshKeys, tokens, webhooks } from '../account/feature.ts'
 import { billing } from '../billing/feature.ts'
+import { complaints } from '../complaints/feature.ts'
 import type { Feature } from '../feature.ts'
 import { addresses, firewalls, networks } from '../networks/feature.ts'
 import { operator } from '../operator/feature.ts'
@@ -22,6 +23,7 @@ export const features = [
   sshKeys,
   billing,
   account,
+  complaints,
   members,
   tokens,
   webhooks,

@@ -12,6 +12,7 @@ import { Dialog } from '../ui/dialog.tsx'
 import { useKeys } from '../ui/keys.ts'
 import { Facts } from '../ui/page.tsx'
 import { Announcements } from './announcements.tsx'
+import { Complaints } from './complaints.tsx'
 import { features } from './features.ts'
 import { follow, useLostAt } from './live.ts'
 import { Brand, Navigation } from './navigation.tsx'
@@ -112,6 +113,7 @@ function Lines() {
   return (
     <div role="status">
       <Held />
+      <Complaints />
       <Announcements />
       {lostAt === null ? null : (
         <div className="connection">{t.lost(new Date(lostAt).toLocaleTimeString(locale))}</div>

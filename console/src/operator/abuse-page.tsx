@@ -8,6 +8,7 @@ import { Empty, Loaded } from '../ui/states.tsx'
 import { type Column, Pager, Table } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { useAbuseText } from './abuse-text.ts'
+import { FreezeButton } from './freeze-button.tsx'
 import { type AbuseSearch, abuseQuery, PAGE, readAbuseSearch } from './queries.ts'
 
 const route = getRouteApi('/shell/operator/abuse')
@@ -92,7 +93,11 @@ function Accounts({ sign: { accounts, unit, figure } }: { sign: AbuseSign }) {
           <Link to="/operator" search={{ q: account_id }}>
             {email}
           </Link>
-          {is_frozen ? <span className="tag">{t.frozen}</span> : null}
+          {is_frozen ? (
+            <span className="tag">{t.frozen}</span>
+          ) : (
+            <FreezeButton account={{ account_id, email }} />
+          )}
         </div>
       ))}
       {rest > 0 ? <div className="muted small">{t.more(format.number(rest))}</div> : null}

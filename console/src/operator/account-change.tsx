@@ -57,7 +57,12 @@ const statusCalls = {
   resume: berth.operator.resumeAccount,
 }
 
-function StatusForm({ id, change, onDone, onCancel }: FormProps & { change: keyof typeof statusCalls }) {
+export function StatusForm({
+  id,
+  change,
+  onDone,
+  onCancel,
+}: FormProps & { change: keyof typeof statusCalls }) {
   const t = useOperatorText()
   const [reason, setReason] = useState('')
   const mutation = useMutation({

@@ -1,7 +1,7 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
 import type { Feature } from '../feature.ts'
 import { readOffset, shell } from '../routes.ts'
-import { readAbuseSearch, readAccountsSearch } from './queries.ts'
+import { readAbuseSearch, readAccountsSearch, readComplaintsSearch } from './queries.ts'
 
 const accountsPage = createRoute({
   getParentRoute: () => shell,
@@ -56,10 +56,18 @@ const abusePage = createRoute({
   component: lazyRouteComponent(() => import('./abuse-page.tsx'), 'AbusePage'),
 })
 
+const complaintsPage = createRoute({
+  getParentRoute: () => shell,
+  path: '/operator/complaints',
+  validateSearch: readComplaintsSearch,
+  component: lazyRouteComponent(() => import('./complaints-page.tsx'), 'OperatedComplaintsPage'),
+})
+
 export const operator = {
   routes: [
     accountsPage,
     abusePage,
+    complaintsPage,
     paymentsPage,
     operationsPage,
     announcementsPage,
@@ -69,6 +77,7 @@ export const operator = {
   places: [
     { route: accountsPage, group: 'operator', title: { en: 'Accounts', ru: 'Аккаунты' }, icon: 'people' },
     { route: abusePage, group: 'operator', title: { en: 'Abuse', ru: 'Злоупотребления' }, icon: 'shield' },
+    { route: complaintsPage, group: 'operator', title: { en: 'Complaints', ru: 'Жалобы' }, icon: 'alert' },
     { route: paymentsPage, group: 'operator', title: { en: 'Payments', ru: 'Платежи' }, icon: 'billing' },
     {
       route: operationsPage,

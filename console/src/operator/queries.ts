@@ -78,6 +78,36 @@ export const abuseQuery = ({ kind, offset = 0 }: AbuseSearch) =>
     refetchInterval: 30_000,
   })
 
+export interface ComplaintsSearch {
+  status?: 'closed'
+  offset?: number
+}
+
+export function readComplaintsSearch({ status, offset }: Record<string, unknown>): ComplaintsSearch {
+  return {
+    ...(status === 'closed' ? { status } : {}),
+    ...(typeof offset === 'number' && offset > 0 ? { offset } : {}),
+  }
+}
+
+export const complaintsQuery = ({
+  status = 'open',
+  offset = 0,
+}: Omit<ComplaintsSearch, 'status'> & { status?: 'open' | 'closed' }) =>
+  queryOptions({
+    queryKey: ['operator', 'complaints', status, offset],
+    queryFn: ({ signal }) => berth.operator.complaints({ status, limit: PAGE, offset }, { signal }),
+    placeholderData: keepPreviousData,
+    refetchInterval: 15_000,
+  })
+
+export const complaintQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['operator', 'complaint', id],
+    queryFn: ({ signal }) => berth.operator.complaint(id, { signal }),
+    refetchInterval: 15_000,
+  })
+
 export const roomQuery = queryOptions({
   queryKey: ['operator', 'capacity'],
   queryFn: ({ signal }) => berth.operator.capacity({ signal }),

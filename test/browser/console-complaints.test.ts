@@ -1,0 +1,102 @@
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { launch } from './chromium.ts'
+import { makeOperator, serveConsole } from './console.ts'
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const PHONE = 375
+
+let browser: Browser
+beforeAll(async () => {
+  browser = await launch()
+})
+afterAll(() => browser?.close())
+
+/** Faults of accessibility, and whether a phone has to scroll sideways. */
+async function faultsOn(page: Page): Promise<string[]> {
+  await page.setViewportSize({ width: PHONE, height: 800 })
+  await page.evaluate(axe)
+  const found = await page.evaluate(async () => {
+    const { violations }: import('axe-core').AxeResults = await Reflect.get(globalThis, 'axe').run()
+    return violations
+      .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+      .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 200)).join(' ; ')}`)
+  })
+  const width = await page.evaluate<number>('document.documentElement.scrollWidth')
+  await page.setViewportSize({ width: 1440, height: 900 })
+  return width > PHONE ? [...found, `${width} px wide`] : found
+}
+
+test('an operator opens a complaint, the customer reads the notice and answers, and the operator closes it', async () => {
+  const t = await serveConsole()
+  const [page, customer] = [await t.open(browser), await t.open(browser)]
+  await makeOperator(t, page)
+  await page.getByRole('navigation').getByRole('link', { name: 'Complaints' }).last().click()
+  await page.getByText('No open complaints').waitFor()
+  await page.getByRole('button', { name: 'Open a complaint' }).click()
+  const dialog = page.getByRole('dialog')
+  const submit = dialog.getByRole('button', { name: 'Open a complaint' })
+  await dialog.getByLabel('E-mail address or ID').fill('nobody@example.com')
+  await dialog.getByLabel('Text').fill('A mailbox got spam.\nSee the headers.')
+  await submit.click()
+  await dialog.getByText('No such account.').waitFor()
+  await dialog.getByLabel('E-mail address or ID').fill('customer1@example.com')
+  expect(await faultsOn(page)).toEqual([])
+  await submit.click()
+  await dialog.waitFor({ state: 'detached' })
+  await page.getByRole('cell', { name: 'Wait for the answer.' }).waitFor()
+  expect(await faultsOn(page)).toEqual([])
+
+  await customer.getByRole('status').getByText('A complaint awaits your answer until').waitFor()
+  await customer.getByRole('link', { name: 'Open the complaints' }).click()
+  await customer.getByRole('button', { name: 'Read: Spam' }).click()
+  const mine = customer.getByRole('dialog')
+  await mine.getByText('See the headers.').waitFor()
+  expect(await faultsOn(customer)).toEqual([])
+  await mine.getByLabel('Your answer').fill('The form is closed.')
+  await mine.getByRole('button', { name: 'Answer' }).click()
+  await mine.getByRole('article').getByText('The form is closed.').waitFor()
+  await expect.poll(() => customer.getByText('A complaint awaits your answer').count()).toBe(0)
+
+  await page.reload()
+  await page.getByRole('cell', { name: 'Read the answer, then reply or close the complaint.' }).waitFor()
+  await page.getByRole('button', { name: 'Read: Spam, customer1@example.com' }).click()
+  await dialog.getByText('The form is closed.').waitFor()
+  expect(await faultsOn(page)).toEqual([])
+  await dialog.getByRole('button', { name: 'Close the complaint' }).click()
+  await dialog.getByText('Solved').first().waitFor()
+  const { items } = (await t.call('GET', '/account/complaints?status=closed')).body
+  expect(items).toMatchObject([{ outcome: 'solved', kind: 'spam' }])
+}, 90_000)
+
+test('an operator freezes an account from a sign of abuse', async () => {
+  const t = await serveConsole()
+  const page = await t.open(browser)
+  await makeOperator(t, page)
+  const account_id = await t.makeAccount()
+  const now = t.clock.now()
+  await t.db
+    .insertInto('signs')
+    .values({
+      ...{ sign_id: randomUUID(), subject: randomUUID(), account_id, figure: 900, peak: 1_200 },
+      kind: 'mail_tries',
+      ...{ accounts: JSON.stringify([account_id]), since: now, seen_at: now },
+    })
+    .execute()
+  await page.getByRole('navigation').getByRole('link', { name: 'Abuse' }).click()
+  await page.getByRole('button', { name: /^Freeze/ }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Reason').fill('Sends spam')
+  expect(await faultsOn(page)).toEqual([])
+  await dialog.getByRole('button', { name: 'Freeze', exact: true }).click()
+  await page.getByRole('cell').getByText('Frozen').waitFor()
+  const { frozen_at } = await t.db
+    .selectFrom('accounts')
+    .select('frozen_at')
+    .where('account_id', '=', account_id)
+    .executeTakeFirstOrThrow()
+  expect(frozen_at).not.toBe(null)
+}, 60_000)
