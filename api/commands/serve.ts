@@ -196,6 +196,7 @@ async function startWorkers(
   app.sampler.start()
   app.abuse.start()
   app.complaintMails.start()
+  app.documentMails.start()
   app.limitKeeper.start()
   app.billing.start()
   app.payments.start()

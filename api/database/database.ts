@@ -106,6 +106,7 @@ export const migrations: Record<string, () => Promise<Migration>> = {
   '0079-limit-steps': () => import('./migrations/0079-limit-steps.ts'),
   '0080-complaints': () => import('./migrations/0080-complaints.ts'),
   '0081-charged-currency': () => import('./migrations/0081-charged-currency.ts'),
+  '0082-document-mails': () => import('./migrations/0082-document-mails.ts'),
 }
 
 /**

@@ -14,6 +14,7 @@ import type { PaymentProvider } from '../payments/provider.ts'
 import { Stripe } from '../payments/stripe.ts'
 import { PaymentWorker } from '../payments/worker.ts'
 import { YooKassa } from '../payments/yookassa.ts'
+import { DocumentMails } from '../people/letters/document-mails.ts'
 import { tellDeclined } from '../people/letters/top-ups.ts'
 import { readersOf } from '../people/membership/members.ts'
 import { missingToResume } from '../servers/commitment.ts'
@@ -77,10 +78,11 @@ export function charging(
   const watching = { db, clock, log, peers }
   const abuse = new AbuseWatch(watching)
   const complaintMails = new ComplaintMails({ ...watching, secrets, ...mailing })
+  const documentMails = new DocumentMails({ ...watching, secrets, ...mailing })
   const limitKeeper = new LimitKeeper({ ...watching, catalog })
   const missing = (accountId: string) => missingToResume(db, accountId)
   const parts = { billedItems, allServers, missingToResume: missing, providers, billingPage, customerOf }
-  const workers = { abuse, complaintMails, limitKeeper, billing, payments }
+  const workers = { abuse, complaintMails, documentMails, limitKeeper, billing, payments }
   return { ...workers, parts: { ...parts, wakePayments: () => payments.wake() } }
 }
 

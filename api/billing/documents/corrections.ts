@@ -142,7 +142,7 @@ async function booked(tx: Queries, clock: Clock, booking: Booking): Promise<Docu
     ...{ corrects: original.document_id, corrected: JSON.stringify(content.corrects), reference },
     ...{ last_transaction: entry.sequence, vat, total },
     ...{ opening_balance: entry.balance_before, closing_balance: entry.balance_after },
-    ...{ content: text, sha256: sha256Of(text) },
+    ...{ content: text, sha256: sha256Of(text), mail_at: key.issued_at },
   }
 }
 

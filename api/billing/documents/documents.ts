@@ -17,7 +17,7 @@ import {
 } from './schema.ts'
 import type { DocumentTable } from './tables.ts'
 
-type Listed = Omit<DocumentTable, 'content'>
+type Listed = Omit<DocumentTable, 'content' | 'mail_at'>
 
 /** A document with its content, which was compared with its hash. */
 export interface Issued extends Listed {
@@ -119,7 +119,8 @@ function ofAccount(db: Queries, accountId: string) {
   return db.selectFrom('documents').where('account_id', '=', accountId)
 }
 
-function correctedBy({ corrected }: Listed): Corrected | null {
+/** The document that a correction corrects; null if it corrects none. */
+export function correctedBy({ corrected }: Pick<DocumentTable, 'corrected'>): Corrected | null {
   if (corrected === null) return null
   const stored: Corrected = JSON.parse(corrected)
   return stored

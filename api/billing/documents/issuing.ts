@@ -138,6 +138,7 @@ async function issue(tx: Queries, options: Issuing, given: Issue): Promise<void>
     content: text,
     sha256: sha256Of(text),
     issued_at: Date.parse(content.issued_at),
+    mail_at: mailAt(content, stretch.until),
   }
   await tx.insertInto('documents').values(row).execute()
   if (!seller.vat || seller.vat.isIncluded || vat === 0) return
@@ -145,6 +146,12 @@ async function issue(tx: Queries, options: Issuing, given: Issue): Promise<void>
     ...{ accountId, type: 'correction', amount: 0 - vat, reference: `vat:${key.document_id}` },
     description: `VAT of ${percentOf(seller.vat)} % for ${content.period}, document ${key.number}`,
   })
+}
+
+/** Statements need no mail, nor do months long past, of which a seller who is set late issues many at once. */
+function mailAt({ type, issued_at }: DocumentContent, until: number): number | null {
+  const now = Date.parse(issued_at)
+  return type === 'invoice' && monthStart(until, 1) > now ? now : null
 }
 
 /** The row of the series is locked until the transaction ends; one that fails takes no number. */

@@ -5,7 +5,7 @@ declare module '../../database/schema.ts' {
   }
 }
 
-/** A document of an account and a month, or a correction of one. It is never changed or deleted. */
+/** A document of an account and a month, or a correction of one. It is never deleted, and only `mail_at` changes. */
 export interface DocumentTable {
   document_id: string
   account_id: string
@@ -32,6 +32,8 @@ export interface DocumentTable {
   /** SHA-256 of the content, hex. */
   sha256: string
   issued_at: number
+  /** When its people are to be mailed about it; null if they were, or need no mail. */
+  mail_at: number | null
 }
 
 /** The last number that was given to a document of a legal entity. */

@@ -53,6 +53,8 @@ export async function walkPayments(meter: Meter): Promise<void> {
   await chargeHour(t, t.accountId)
   t.clock.advance(Date.parse('2027-01-01T00:00:00Z') - t.clock.now())
   await meter.note('issue an invoice', () => t.app.billing.look())
+  await meter.note('mail about documents: one invoice', () => t.app.documentMails.look())
+  await meter.note('mail about documents: none is due', () => t.app.documentMails.look())
   const invoice = (await call('GET', '/account/documents')).body.items[0].document_id
   const document = `/operator/accounts/${t.accountId}/documents/${invoice}`
   await operator('GET', document)
