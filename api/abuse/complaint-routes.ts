@@ -130,7 +130,8 @@ function operatorsRoutes(place: Complaining): Route[] {
       scope: 'operator:read',
       ...onOne(place),
       summary: 'Get a complaint about an account',
-      description: 'The complaint with all answers and replies, oldest first, and what to do about it next.',
+      description:
+        'The complaint with all answers and replies, oldest first. `remedy` is what to do about it next, with the exact command.',
       reply: { 200: OperatedComplaintWithMessages },
       run: ({ loaded }) => operatedComplaint(place, loaded),
     }),
