@@ -18,6 +18,18 @@ afterAll(() => browser?.close())
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
+/** The operator's pages below the first. */
+const OPERATED = [
+  'abuse',
+  'complaints',
+  'payments',
+  'promo-codes',
+  'operations',
+  'announcements',
+  'capacity',
+  'images',
+]
+
 /** One of everything. @returns all pages that show it */
 async function furnish(t: Console): Promise<string[]> {
   const id = await make(t, { name: 'web-1' })
@@ -72,9 +84,7 @@ async function furnish(t: Console): Promise<string[]> {
     ),
     '/device',
     '/operator',
-    ...['abuse', 'complaints', 'payments', 'operations', 'announcements', 'capacity', 'images'].map(
-      (name) => `/operator/${name}`,
-    ),
+    ...OPERATED.map((name) => `/operator/${name}`),
   ]
 }
 

@@ -49,6 +49,13 @@ const announcementsPage = createRoute({
   component: lazyRouteComponent(() => import('./announcements-page.tsx'), 'AnnouncementsPage'),
 })
 
+const promoCodesPage = createRoute({
+  getParentRoute: () => shell,
+  path: '/operator/promo-codes',
+  validateSearch: readOffset,
+  component: lazyRouteComponent(() => import('./promo-page.tsx'), 'PromoCodesPage'),
+})
+
 const abusePage = createRoute({
   getParentRoute: () => shell,
   path: '/operator/abuse',
@@ -69,6 +76,7 @@ export const operator = {
     abusePage,
     complaintsPage,
     paymentsPage,
+    promoCodesPage,
     operationsPage,
     announcementsPage,
     capacityPage,
@@ -79,6 +87,12 @@ export const operator = {
     { route: abusePage, group: 'operator', title: { en: 'Abuse', ru: 'Злоупотребления' }, icon: 'shield' },
     { route: complaintsPage, group: 'operator', title: { en: 'Complaints', ru: 'Жалобы' }, icon: 'alert' },
     { route: paymentsPage, group: 'operator', title: { en: 'Payments', ru: 'Платежи' }, icon: 'billing' },
+    {
+      route: promoCodesPage,
+      group: 'operator',
+      title: { en: 'Promo codes', ru: 'Промокоды' },
+      icon: 'code',
+    },
     {
       route: operationsPage,
       group: 'operator',

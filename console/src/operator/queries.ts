@@ -48,6 +48,13 @@ export const paymentsQuery = (hasProblem: boolean, offset: number) =>
     refetchInterval: 5_000,
   })
 
+export const promoCodesQuery = (offset: number) =>
+  queryOptions({
+    queryKey: ['operator', 'promo-codes', offset],
+    queryFn: ({ signal }) => berth.operator.promoCodes({ limit: PAGE, offset }, { signal }),
+    placeholderData: keepPreviousData,
+  })
+
 export const operatedAnnouncementsQuery = (offset: number) =>
   queryOptions({
     queryKey: ['operator', 'announcements', offset],
