@@ -50,7 +50,7 @@ export interface Account {
   email: string
   /** Name of the customer */
   name: string
-  /** A suspended account can read, stop, delete and pay; a closed one can only read. The operator sets the status */
+  /** A suspended account can read, stop, delete, pay and answer complaints; a closed one can only read. The operator sets the status */
   status: 'active' | 'suspended' | 'closed'
   /** The operator's reason for the status; null if the operator never changed it */
   status_reason: string | null

@@ -282,7 +282,7 @@ const LimitReason = Type.Object(
 const standing = {
   status: Type.Enum(['active', 'suspended', 'closed'], {
     description:
-      'A suspended account can read, stop, delete and pay; a closed one can only read. The operator sets the status',
+      'A suspended account can read, stop, delete, pay and answer complaints; a closed one can only read. The operator sets the status',
   }),
   status_reason: nullable(Type.String({ examples: ['Sends spam'] }), {
     description: "The operator's reason for the status; null if the operator never changed it",

@@ -120,7 +120,7 @@ function refusal({ accountStatus, statusReason, statusSince, isFrozen }: Standin
     ? 'It is kept as it is. Ask the operator to resume it.'
     : accountStatus === 'closed'
       ? 'It can only be read.'
-      : 'It can read, stop, delete and pay. Ask the operator to resume it.'
+      : 'It can read, stop, delete, pay and answer complaints. Ask the operator to resume it.'
   const detail = `The account is ${isFrozen ? 'frozen' : accountStatus}${becauseOf(statusReason, statusSince)}. ${rest}`
   return new ApiError(accountProblems.account_suspended, detail)
 }

@@ -249,7 +249,8 @@ function addAuditCommand(account: Command, config: ReadConfig): void {
 const statusChanges = [
   {
     name: 'suspend',
-    summary: 'suspend an account: its servers are stopped, and it can only read, stop, delete and pay',
+    summary:
+      'suspend an account: its servers are stopped, and it can only read, stop, delete, pay and answer complaints',
     from: ['active'],
     to: 'suspended',
   },

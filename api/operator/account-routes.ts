@@ -287,7 +287,7 @@ function statusRoutes(options: OperatorAccountOptions): Route[] {
       scope: 'operator:write',
       tag,
       summary: 'Suspend an account',
-      description: `Within 5 seconds its servers are stopped, and it can only read, stop, delete and pay. ${AUDITED}`,
+      description: `Within 5 seconds its servers are stopped, and it can only read, stop, delete, pay and answer complaints. ${AUDITED}`,
       ...changing(options),
       body: StatusChange,
       reply: { 200: OperatedAccount },

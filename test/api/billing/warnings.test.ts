@@ -111,7 +111,7 @@ test('people read who suspended their account, why and since when: by mail, in t
     ...{ status: 'suspended', status_reason: 'It sends spam.', status_since: at },
   })
   expect((await t.call('POST', '/account/projects', { name: 'x' })).body.detail).toBe(
-    `The account is suspended since ${at}: It sends spam. It can read, stop, delete and pay. Ask the operator to resume it. Contact: help@example.com.`,
+    `The account is suspended since ${at}: It sends spam. It can read, stop, delete, pay and answer complaints. Ask the operator to resume it. Contact: help@example.com.`,
   )
   expect(await hours(t, 2)).toEqual(['ann@example.com: Your account at localhost is suspended'])
   expect(t.mails[0]?.text).toContain('The reason: It sends spam.')
