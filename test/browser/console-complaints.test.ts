@@ -1,34 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { launch } from './chromium.ts'
 import { makeOperator, serveConsole } from './console.ts'
-
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-const PHONE = 375
+import { faultsOnPhone } from './faults.ts'
 
 let browser: Browser
 beforeAll(async () => {
   browser = await launch()
 })
 afterAll(() => browser?.close())
-
-/** Faults of accessibility, and whether a phone has to scroll sideways. */
-async function faultsOn(page: Page): Promise<string[]> {
-  await page.setViewportSize({ width: PHONE, height: 800 })
-  await page.evaluate(axe)
-  const found = await page.evaluate(async () => {
-    const { violations }: import('axe-core').AxeResults = await Reflect.get(globalThis, 'axe').run()
-    return violations
-      .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-      .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 200)).join(' ; ')}`)
-  })
-  const width = await page.evaluate<number>('document.documentElement.scrollWidth')
-  await page.setViewportSize({ width: 1440, height: 900 })
-  return width > PHONE ? [...found, `${width} px wide`] : found
-}
 
 test('an operator opens a complaint, the customer reads the notice and answers, and the operator closes it', async () => {
   const t = await serveConsole()
@@ -44,18 +25,18 @@ test('an operator opens a complaint, the customer reads the notice and answers, 
   await submit.click()
   await dialog.getByText('No such account.').waitFor()
   await dialog.getByLabel('E-mail address or ID').fill('customer1@example.com')
-  expect(await faultsOn(page)).toEqual([])
+  expect(await faultsOnPhone(page)).toEqual([])
   await submit.click()
   await dialog.waitFor({ state: 'detached' })
   await page.getByRole('cell', { name: 'Wait for the answer.' }).waitFor()
-  expect(await faultsOn(page)).toEqual([])
+  expect(await faultsOnPhone(page)).toEqual([])
 
   await customer.getByRole('status').getByText('A complaint awaits your answer until').waitFor()
   await customer.getByRole('link', { name: 'Open the complaints' }).click()
   await customer.getByRole('button', { name: 'Read: Spam' }).click()
   const mine = customer.getByRole('dialog')
   await mine.getByText('See the headers.').waitFor()
-  expect(await faultsOn(customer)).toEqual([])
+  expect(await faultsOnPhone(customer)).toEqual([])
   await mine.getByLabel('Your answer').fill('The form is closed.')
   await mine.getByRole('button', { name: 'Answer' }).click()
   await mine.getByRole('article').getByText('The form is closed.').waitFor()
@@ -65,12 +46,12 @@ test('an operator opens a complaint, the customer reads the notice and answers, 
   await page.getByRole('cell', { name: 'Read the answer, then reply or close the complaint.' }).waitFor()
   await page.getByRole('button', { name: 'Read: Spam, customer1@example.com' }).click()
   await dialog.getByText('The form is closed.').waitFor()
-  expect(await faultsOn(page)).toEqual([])
+  expect(await faultsOnPhone(page)).toEqual([])
   await dialog.getByRole('button', { name: 'Close the complaint' }).click()
   await dialog.getByText('Solved').first().waitFor()
   const { items } = (await t.call('GET', '/account/complaints?status=closed')).body
   expect(items).toMatchObject([{ outcome: 'solved', kind: 'spam' }])
-}, 90_000)
+})
 
 test('an operator freezes an account from a sign of abuse', async () => {
   const t = await serveConsole()
@@ -90,7 +71,7 @@ test('an operator freezes an account from a sign of abuse', async () => {
   await page.getByRole('button', { name: /^Freeze/ }).click()
   const dialog = page.getByRole('dialog')
   await dialog.getByLabel('Reason').fill('Sends spam')
-  expect(await faultsOn(page)).toEqual([])
+  expect(await faultsOnPhone(page)).toEqual([])
   await dialog.getByRole('button', { name: 'Freeze', exact: true }).click()
   await page.getByRole('cell').getByText('Frozen').waitFor()
   const { frozen_at } = await t.db
@@ -99,4 +80,4 @@ test('an operator freezes an account from a sign of abuse', async () => {
     .where('account_id', '=', account_id)
     .executeTakeFirstOrThrow()
   expect(frozen_at).not.toBe(null)
-}, 60_000)
+})

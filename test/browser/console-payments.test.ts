@@ -91,7 +91,7 @@ for (const [language, words] of Object.entries({
     await page.locator('.total').waitFor()
     expect(await page.getByText(/≈ (€3\.05|3,05\s€)/).count()).toBeGreaterThanOrEqual(2)
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(375)
-  }, 60_000)
+  })
 
 for (const [language, words] of Object.entries({
   en: {
@@ -125,7 +125,7 @@ for (const [language, words] of Object.entries({
     await page.getByText(words.booked).first().waitFor()
     await page.getByText(words.charged).waitFor()
     expect((await t.call('GET', '/account/balance')).body.balance).toBe('1199.99')
-  }, 60_000)
+  })
 
 /** Serves the console for an account that has saved a card by a payment of 500 rubles. */
 async function withSavedCard() {
