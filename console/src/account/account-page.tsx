@@ -43,9 +43,14 @@ function Profile({ account }: { account: Account }) {
     <Card
       title={t.profile}
       actions={
-        <Link to="/account/security" className="button">
-          {t.toSecurity}
-        </Link>
+        <>
+          <Link to="/account/complaints" className="button">
+            {t.toComplaints}
+          </Link>
+          <Link to="/account/security" className="button">
+            {t.toSecurity}
+          </Link>
+        </>
       }
     >
       <div className="body">

@@ -12,7 +12,4 @@ const complaintsPage = createRoute({
 
 export const complaints = {
   routes: [complaintsPage],
-  places: [
-    { route: complaintsPage, group: 'account', title: { en: 'Complaints', ru: 'Жалобы' }, icon: 'alert' },
-  ],
 } as const satisfies Feature

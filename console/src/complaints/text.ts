@@ -23,7 +23,7 @@ export const useComplaintText = messages({
     deadline: 'Deadline',
     status: 'Status',
     statuses: {
-      awaiting_customer: 'Awaits the customer',
+      awaiting_customer: 'Awaits an answer',
       awaiting_operator: 'Awaits the operator',
       closed: 'Closed',
     },
@@ -61,7 +61,7 @@ export const useComplaintText = messages({
     deadline: 'Срок',
     status: 'Статус',
     statuses: {
-      awaiting_customer: 'Ждёт клиента',
+      awaiting_customer: 'Ждёт ответа',
       awaiting_operator: 'Ждёт оператора',
       closed: 'Закрыта',
     },
