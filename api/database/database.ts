@@ -107,6 +107,7 @@ export const migrations: Record<string, () => Promise<Migration>> = {
   '0080-complaints': () => import('./migrations/0080-complaints.ts'),
   '0081-charged-currency': () => import('./migrations/0081-charged-currency.ts'),
   '0082-document-mails': () => import('./migrations/0082-document-mails.ts'),
+  '0083-service-mails': () => import('./migrations/0083-service-mails.ts'),
 }
 
 /**

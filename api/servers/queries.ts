@@ -215,3 +215,8 @@ export function machinesOf(db: Queries, pool: string) {
     .orderBy('server_id')
     .execute()
 }
+
+/** The pools of these servers, without those that are gone. */
+export async function poolsOfServers(db: Queries, ids: readonly string[]) {
+  return ids.length === 0 ? [] : presentServers(db).select('pool').where('server_id', 'in', ids).execute()
+}

@@ -102,6 +102,12 @@ export async function moveServers(db: Queries, from: string, to: string): Promis
   await db.updateTable('servers').set({ pool: to }).where('pool', '=', from).execute()
 }
 
+/** Clears that servers of an account are down, once it is mailed, and returns them. No customer sees it. */
+export function forgetDown(tx: Queries, accountId: string): Promise<ServerTable[]> {
+  const down = tx.updateTable('servers').set({ down_at: null }).where('down_at', 'is not', null)
+  return down.where('account_id', '=', accountId).returningAll().execute()
+}
+
 async function write(db: Queries, serverId: string, change: Partial<ServerTable>): Promise<void> {
   await send(db, db.updateTable('servers').set(change).where('server_id', '=', serverId))
 }
@@ -220,13 +226,6 @@ export function listOff(db: Queries, pool: string, { after, limit }: Walk) {
     .orderBy('server_id')
     .limit(limit)
     .execute()
-}
-
-/** The pools of these servers, without those that are gone. */
-export async function poolsOfServers(db: Queries, ids: readonly string[]) {
-  return ids.length === 0
-    ? []
-    : alive(db).select(['server_id', 'pool']).where('server_id', 'in', ids).execute()
 }
 
 /** Counts servers by status and zone. */

@@ -1,4 +1,5 @@
 import type { CpuType } from '../drivers/driver.ts'
+import type { ServiceMailKind } from '../people/letters/servers.ts'
 import type { WarningKind } from '../people/letters/warnings.ts'
 
 declare module '../database/schema.ts' {
@@ -103,6 +104,8 @@ export interface ServerTable {
   iso_id: string | null
   crash_count: number
   crashed_at: number | null
+  /** When it was found not running although it should; null once people were mailed, or if it ran again before. */
+  down_at: number | null
   /** The operator's reason to keep it suspended, whatever its account; null if they do not. */
   suspension_reason: string | null
   /** The status from before the suspension, which returns after a top-up. */
@@ -120,7 +123,7 @@ export interface ServerTable {
 /** A warning that was mailed to the people of an account. */
 export interface WarningTable {
   account_id: string
-  kind: WarningKind
+  kind: WarningKind | ServiceMailKind
   /** When the state began that it warns of, or for a deletion when that is due: a warning is sent once for each. */
   since: number
   sent_at: number

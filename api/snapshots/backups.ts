@@ -89,7 +89,7 @@ export async function finishBackup(
   const state = { operation_id: null, updated_at: now, expires_at: expiresAt }
   const change: Partial<SnapshotTable> = made
     ? { ...state, status: 'available', ...copyColumns(made, now) }
-    : { ...state, status: 'error', deleted_at: now }
+    : { ...state, status: 'error', deleted_at: now, failed_at: now }
   await writeSnapshot(tx, backupId, change)
   await tell(tx, made ? 'created' : 'failed', { ...row, ...change }, now)
   // The host may have found the full copy damaged that this one was to be a difference to. If it is, others are looked at.
@@ -210,4 +210,34 @@ export async function keepBackup(
   await tell(tx, 'deleted', row, now)
   await tell(tx, 'created', kept, now)
   return kept
+}
+
+/** A backup that failed, for a mail about it. */
+export interface FailedBackup {
+  serverId: string
+  fault: 'missing' | 'damaged' | 'unbootable'
+}
+
+/** A query of the accounts with failed backups about which no mail was sent, and since when. */
+export function failedBackups(db: Queries) {
+  return db
+    .selectFrom('snapshots')
+    .select(({ fn }) => ['account_id', fn.min<number>('failed_at').as('since')])
+    .where('failed_at', 'is not', null)
+    .groupBy('account_id')
+}
+
+/** Notes that an account's failed backups were mailed. Call it in the transaction that queues the mails. */
+export async function takeFailedBackups(tx: Queries, accountId: string): Promise<FailedBackup[]> {
+  const rows = await tx
+    .updateTable('snapshots')
+    .set({ failed_at: null })
+    .where('account_id', '=', accountId)
+    .where('failed_at', 'is not', null)
+    .returning(['server_id', 'status', 'bytes'])
+    .execute()
+  return rows.map(({ server_id: serverId, status, bytes }) => {
+    if (status !== 'error') return { serverId, fault: 'unbootable' }
+    return { serverId, fault: bytes === null ? 'missing' : 'damaged' }
+  })
 }

@@ -76,6 +76,7 @@ export async function recordBoot(
       : {}
   const change = {
     ...{ boot_result, boot_checked_at: now, boot_due_at: now + EVERY_MS, updated_at: now },
+    ...(hasFailed ? { failed_at: now } : {}),
     ...verified,
   }
   await writeSnapshot(tx, snapshotId, change)

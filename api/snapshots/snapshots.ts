@@ -145,7 +145,7 @@ export async function insertSnapshot(tx: Queries, begun: Begun, now: number): Pr
     ...{ expires_at: null, verified_at: null, verified_by: null, verify_due_at: null },
     ...{ boot_due_at: null, boot_checked_at: null, boot_result: null },
     ...{ offsite_due_at: null, offsite_place: null, offsite_parts: 0 },
-    ...{ offsite_at: null, offsite_sha256: null, offsite_fault: null },
+    ...{ offsite_at: null, offsite_sha256: null, offsite_fault: null, failed_at: null },
     ...{ price_month: 0, price_hour: 0, priced_at: now },
     ...{ created_at: now, updated_at: now, deleted_at: null, discarded: 0 },
   }

@@ -80,4 +80,6 @@ export interface SnapshotTable {
   offsite_sha256: string | null
   /** Why the last attempt failed, for operators; null: it did not. */
   offsite_fault: string | null
+  /** When a backup failed; null once people were mailed about it. */
+  failed_at: number | null
 }

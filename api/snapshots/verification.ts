@@ -53,7 +53,7 @@ export async function recordVerified(
           price_hour: 0,
           updated_at: now,
         },
-        ...(row.item_type === 'backup' ? { expires_at: now + WEEK_MS } : {}),
+        ...(row.item_type === 'backup' ? { expires_at: now + WEEK_MS, failed_at: now } : {}),
       }
   await writeSnapshot(tx, snapshotId, change)
   if (!isIntact && row.price_hour > 0) await changeRate(tx, billedSnapshot(row), null, now)

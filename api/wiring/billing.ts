@@ -1,4 +1,3 @@
-import { ComplaintMails } from '../abuse/complaint-mails.ts'
 import { AbuseWatch } from '../abuse/watch.ts'
 import { findAccount } from '../accounts/accounts.ts'
 import { LimitKeeper } from '../accounts/limit-steps.ts'
@@ -14,7 +13,6 @@ import type { PaymentProvider } from '../payments/provider.ts'
 import { Stripe } from '../payments/stripe.ts'
 import { PaymentWorker } from '../payments/worker.ts'
 import { YooKassa } from '../payments/yookassa.ts'
-import { DocumentMails } from '../people/letters/document-mails.ts'
 import { tellDeclined } from '../people/letters/top-ups.ts'
 import { readersOf } from '../people/membership/members.ts'
 import { missingToResume } from '../servers/commitment.ts'
@@ -22,6 +20,7 @@ import { allServers, billedItems } from '../servers/queries.ts'
 import { reprice, repriceAccounts } from '../servers/repricing.ts'
 import { suspendAndResume } from '../servers/suspension.ts'
 import { warnPeople } from '../servers/warnings.ts'
+import { mailingLoops } from './mailing.ts'
 import type { Wired } from './options.ts'
 
 const DAY_MS = 24 * 3600_000
@@ -77,12 +76,11 @@ export function charging(
   })
   const watching = { db, clock, log, peers }
   const abuse = new AbuseWatch(watching)
-  const complaintMails = new ComplaintMails({ ...watching, secrets, ...mailing })
-  const documentMails = new DocumentMails({ ...watching, secrets, ...mailing })
+  const mailLoops = mailingLoops({ ...watching, secrets, ...mailing })
   const limitKeeper = new LimitKeeper({ ...watching, catalog })
   const missing = (accountId: string) => missingToResume(db, accountId)
   const parts = { billedItems, allServers, missingToResume: missing, providers, billingPage, customerOf }
-  const workers = { abuse, complaintMails, documentMails, limitKeeper, billing, payments }
+  const workers = { abuse, ...mailLoops, limitKeeper, billing, payments }
   return { ...workers, parts: { ...parts, wakePayments: () => payments.wake() } }
 }
 

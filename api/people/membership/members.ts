@@ -13,7 +13,7 @@ import type { EventType } from '../../events/types.ts'
 import type { Quota } from '../../feature.ts'
 import { type Actor, covered, notAMember, type Role, roleScopes } from '../../http/contract/auth.ts'
 import { ApiError, notFound } from '../../http/contract/problem.ts'
-import { peopleProblems } from '../person/schema.ts'
+import { type MutableMail, peopleProblems } from '../person/schema.ts'
 import { leaveAccount } from '../person/sessions.ts'
 import type { MemberTable, PersonTable } from '../person/tables.ts'
 import { standingInvitations } from './invited.ts'
@@ -102,13 +102,18 @@ function ofAccount(db: Queries, accountId: string) {
     .where('account_id', '=', accountId)
 }
 
-/** The addresses to write to about an account: people in these roles or, if it has no people, its contact address. */
+/**
+ * The addresses to write to about an account: people in these roles or, if it has no people, its contact address.
+ * @param kind leaves out people who muted such mails; omitted: the mail always comes
+ */
 export async function readersOf(
   db: Queries,
   accountId: string,
   roles: readonly Role[],
+  kind?: MutableMail,
 ): Promise<Pick<PersonTable, 'email' | 'language'>[]> {
-  const people = ofAccount(db, accountId).clearSelect().select(['people.email', 'people.language'])
+  let people = ofAccount(db, accountId).clearSelect().select(['people.email', 'people.language'])
+  if (kind !== undefined) people = people.where('muted_mails', 'not like', `%${kind}%`)
   const readers = await people.where('role', 'in', roles).orderBy('member_id').execute()
   if (readers.length > 0 || (await hasMembers(db, accountId))) return readers
   const { email } = await findAccount(db, accountId)

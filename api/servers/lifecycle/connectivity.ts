@@ -6,7 +6,7 @@ import type { Drivers } from '../../drivers/drivers.ts'
 import { rulesOfServers } from '../../firewalls/protection.ts'
 import { cardsOf } from '../../networks/memberships.ts'
 import { type Connected, listConnected, listRunningConnected } from '../connected.ts'
-import { poolsOfServers } from '../store.ts'
+import { poolsOfServers } from '../queries.ts'
 
 /** The most servers in one update of a driver with all of its pool. */
 const PAGE = 1_000

@@ -123,7 +123,7 @@ export class Reconciler {
     await Promise.all(late.map(({ server_id }) => this.#askLate(driver, server_id)))
     for (const server of servers)
       if (isOn(server) && server.status_reason === HOST_UNAVAILABLE)
-        await this.#write(server.server_id, { status_reason: null }, HOST_UNAVAILABLE)
+        await this.#write(server.server_id, { status_reason: null, down_at: null }, HOST_UNAVAILABLE)
     for (const { server_id, status_reason } of servers.filter((server) => !isOn(server))) {
       if (machines.get(server_id)?.power === 'away' && status_reason === HOST_UNAVAILABLE) continue
       try {
@@ -153,13 +153,14 @@ export class Reconciler {
   }
 
   async #updateFrom(serverId: string, machine: MachineState): Promise<void> {
-    const { log } = this.#options
+    const { log, clock } = this.#options
+    const down_at = clock.now()
     if (machine.power === 'running') return
     if (machine.power === 'away') {
       // A machine that moves between hosts is briefly unavailable, as expected.
       if (machine.isMoving) return
       log.error({ server_id: serverId }, 'the host of a server does not answer')
-      return this.#write(serverId, { status_reason: HOST_UNAVAILABLE })
+      return this.#write(serverId, { status_reason: HOST_UNAVAILABLE, down_at })
     }
     if (machine.power === 'hung')
       return log.error({ server_id: serverId }, 'the machine of a server does not respond')
@@ -169,7 +170,8 @@ export class Reconciler {
     }
     if (machine.power === 'absent') {
       log.error({ server_id: serverId }, 'the machine of a running server is gone')
-      return this.#write(serverId, { status: 'error', status_reason: 'disk_lost', started_at: null })
+      const lost = { status: 'error', status_reason: 'disk_lost', started_at: null, down_at } as const
+      return this.#write(serverId, lost)
     }
     await this.#restart(serverId)
   }
@@ -185,7 +187,7 @@ export class Reconciler {
       const isRecent = now - (server.crashed_at ?? 0) < CRASHES_COUNT_FOR_MS
       const crashes = isRecent ? server.crash_count + 1 : 1
       log.warn({ server_id: serverId, crashes }, 'the machine of a server died')
-      const crash = { crash_count: crashes, crashed_at: now, started_at: null }
+      const crash = { crash_count: crashes, crashed_at: now, started_at: null, down_at: now }
       if (crashes > MAX_CRASHES) {
         const change = { ...crash, status: 'error', status_reason: 'crash_loop', updated_at: now } as const
         return updateServer(tx, server, change)
@@ -203,6 +205,8 @@ export class Reconciler {
   async #write(serverId: string, change: Partial<ServerTable>, reason?: string): Promise<void> {
     const updated_at = this.#options.clock.now()
     await this.#whileOn(serverId, async (tx, server) => {
+      // A list may miss a machine whose host is known to be away already.
+      if (change.status_reason === HOST_UNAVAILABLE && server.status_reason === HOST_UNAVAILABLE) return
       if (reason === undefined || reason === server.status_reason)
         await updateServer(tx, server, { ...change, updated_at })
     })

@@ -63,6 +63,7 @@ export function newRow(
     rescue_login: null,
     crash_count: 0,
     crashed_at: null,
+    down_at: null,
     billed_since: null,
     started_at: null,
     updated_at: server.created_at,

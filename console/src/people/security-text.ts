@@ -5,7 +5,11 @@ export const useOwnText = messages({
   en: {
     securityAbout: 'How you sign in, and where you are signed in.',
     mails: 'Mails',
-    announcementMails: 'Maintenance, incidents and news of the operator',
+    mailKinds: {
+      servers: 'Servers that are down',
+      backups: 'Failed backups',
+      announcements: 'Maintenance, incidents and news of the operator',
+    },
     mailsAbout: 'Mails about security and money always come.',
     twoFactor: 'Two-factor authentication',
     twoFactorAbout: 'Signing in takes your password and a code from an app on your phone.',
@@ -83,7 +87,11 @@ export const useOwnText = messages({
   ru: {
     securityAbout: 'Как вы входите и где вошли.',
     mails: 'Письма',
-    announcementMails: 'Технические работы, сбои и новости оператора',
+    mailKinds: {
+      servers: 'Серверы, которые не работают',
+      backups: 'Сбои резервного копирования',
+      announcements: 'Технические работы, сбои и новости оператора',
+    },
     mailsAbout: 'Письма о безопасности и деньгах приходят всегда.',
     twoFactor: 'Двухфакторная аутентификация',
     twoFactorAbout: 'Для входа нужны пароль и код из приложения на телефоне.',

@@ -124,6 +124,13 @@ export async function walkBackups(meter: Meter): Promise<void> {
   await t.finish()
   const [next] = (await call('GET', '/backups')).body.items
   await call('DELETE', `/backups/${next.backup_id}`)
+  await t.app.serviceMails.look()
+  t.driver.turnsOffByItself(server_id, 'crashed')
+  await meter.note('look after a server that died', () => t.app.reconciler.look())
+  await t.finish()
+  t.clock.advance(120_000)
+  await meter.note('mail about servers: one is down', () => t.app.serviceMails.look())
+  await meter.note('mail about servers: none is due', () => t.app.serviceMails.look())
 }
 
 /** Uses the routes by which servers reach each other and the world. */

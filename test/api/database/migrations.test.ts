@@ -52,6 +52,7 @@ const LATER: readonly string[] = [
     'rescue_login',
     'iso_id',
     'source_id',
+    'down_at',
   ],
 ]
 

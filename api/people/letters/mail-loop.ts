@@ -1,0 +1,70 @@
+import type { FastifyBaseLogger as Logger } from 'fastify'
+import type { Clock } from '../../clock.ts'
+import type { Database, Queries } from '../../database/database.ts'
+import { Loop } from '../../loop.ts'
+import { countMails } from '../../mail/queue.ts'
+import type { Peers } from '../../processes/peers.ts'
+import type { Secrets } from '../../secrets.ts'
+
+const LOOK_EVERY_MS = 20_000
+const AT_ONCE = 50
+/** These mails must not fill the queue in which links for signing in wait. */
+const MOST_WAITING = 1_000
+
+export interface Mailing {
+  db: Database
+  clock: Clock
+  log: Logger
+  peers: Peers
+  secrets: Secrets
+  /** Address at which people open the console. */
+  siteUrl: () => string
+  /** Called after mails were queued. */
+  mailed: () => void
+}
+
+interface Parts<Due> {
+  /** The subject of the mails, for the log. */
+  about: string
+  /** Finds those that are due, oldest first, at most so many. Those that were mailed are not found again. */
+  due: (now: number, atMost: number) => Promise<readonly Due[]>
+  /** Queues the mails of one, in the transaction that notes it. Another process may have been first. */
+  mail: (tx: Queries, due: Due) => Promise<void>
+}
+
+/** Queues mails that rows note as due, in one process for all. They wait while a thousand others do. */
+export class MailLoop<Due = string> {
+  readonly #mailing: Mailing
+  readonly #parts: Parts<Due>
+  readonly #loop: Loop
+
+  constructor(mailing: Mailing, parts: Parts<Due>) {
+    this.#mailing = mailing
+    this.#parts = parts
+    this.#loop = new Loop({
+      ...mailing,
+      turn: () => this.look(),
+      failure: `mails about ${parts.about} could not be queued; trying again`,
+      pauseMs: () => LOOK_EVERY_MS,
+      isOurs: () => mailing.peers.holds('billing'),
+    })
+  }
+
+  start(): void {
+    this.#loop.start()
+  }
+
+  async stop(): Promise<void> {
+    await this.#loop.stop()
+  }
+
+  /** Queues the mails that are due. */
+  async look(): Promise<void> {
+    const { db, clock, mailed } = this.#mailing
+    const due = await this.#parts.due(clock.now(), AT_ONCE)
+    if (due.length === 0 || (await countMails(db)) >= MOST_WAITING) return
+    for (const one of due) await db.transaction().execute((tx) => this.#parts.mail(tx, one))
+    mailed()
+    if (due.length >= AT_ONCE) this.#loop.wake()
+  }
+}

@@ -1,0 +1,107 @@
+import type { Mail } from '../../mail/mailer.ts'
+import type { PersonTable } from '../person/tables.ts'
+import type { Letter } from './letters.ts'
+import { mailOf } from './mails.ts'
+
+export type ServiceMailKind = 'server_down' | 'backup_failed'
+
+/** `restarted`: it died and was started again. `off`: it could not be started again. */
+export type Down = 'unreachable' | 'restarted' | 'crash_loop' | 'disk_lost' | 'off'
+/** `missing`: a backup was not made. `damaged` and `unbootable`: one that was made is of no use. */
+export type BackupFault = 'missing' | 'damaged' | 'unbootable'
+
+/** Facts of a mail about servers. */
+export interface ServiceFacts<State> {
+  /** Contact address of the account. */
+  account: string
+  /** Each server by its address or id, since its name may be a stranger's words. */
+  servers: readonly { address: string; state: State }[]
+}
+
+type Reader = Pick<PersonTable, 'email' | 'language'>
+
+/** The most servers that a mail names. */
+const NAMED = 10
+
+const words = {
+  en: {
+    down: {
+      unreachable: 'the host does not answer. The server may still be running.',
+      restarted: 'the machine died and was started again.',
+      crash_loop: 'the machine died several times in a row. It stays off until you start the server.',
+      disk_lost: 'the disk is missing. Ask the operator, or restore a backup.',
+      off: 'the machine died and could not be started again. Start the server.',
+    },
+    faults: {
+      missing: 'the backup could not be made. It is tried again the next day.',
+      damaged: 'a backup is damaged and cannot be restored. The next one is a full one.',
+      unbootable: 'a backup did not start when it was tried. Check the system of the server.',
+    },
+    more: (count: number) => `More servers: ${count}.`,
+    button: 'Open the servers',
+    after: (why: string) =>
+      `You receive this mail because you manage servers of this account. You can turn off mails about ${why} on the security page.`,
+  },
+  ru: {
+    down: {
+      unreachable: 'узел не отвечает. Сервер, возможно, продолжает работать.',
+      restarted: 'машина аварийно остановилась и была запущена снова.',
+      crash_loop:
+        'машина аварийно остановилась несколько раз подряд. Она выключена, пока вы не запустите сервер.',
+      disk_lost: 'диск не найден. Напишите оператору или восстановите сервер из резервной копии.',
+      off: 'машина аварийно остановилась, и запустить её не удалось. Запустите сервер.',
+    },
+    faults: {
+      missing: 'резервную копию создать не удалось. Следующая попытка — на другой день.',
+      damaged: 'резервная копия повреждена, восстановить из неё нельзя. Следующая копия будет полной.',
+      unbootable: 'резервная копия не запустилась при проверке. Проверьте систему сервера.',
+    },
+    more: (count: number) => `Ещё серверов: ${count}.`,
+    button: 'Открыть серверы',
+    after: (why: string) =>
+      `Вы получили это письмо, потому что управляете серверами этого аккаунта. Письма о ${why} отключаются на странице безопасности.`,
+  },
+}
+
+function listed<State extends string>(
+  { servers }: ServiceFacts<State>,
+  texts: Readonly<Record<State, string>>,
+  more: (count: number) => string,
+): string[] {
+  const lines = servers.slice(0, NAMED).map(({ address, state }) => `${address}: ${texts[state]}`)
+  return servers.length > NAMED ? [...lines, more(servers.length - NAMED)] : lines
+}
+
+/** The mail about servers that should run and were found not running. @param link the page of the servers */
+export function serverDownMail(to: Reader, facts: ServiceFacts<Down>, link: URL): Mail {
+  const { down, more, button, after } = words[to.language]
+  const { length } = facts.servers
+  const isRussian = to.language === 'ru'
+  const subject = isRussian
+    ? `Серверы на ${link.host} не работали: ${length}`
+    : `${length === 1 ? 'A server' : `${length} servers`} at ${link.host} went down`
+  const first = isRussian
+    ? `Серверы аккаунта ${facts.account} должны работать, но не работали:`
+    : `Servers of the account ${facts.account} should run, but were found not running:`
+  const why = isRussian ? 'сбоях серверов' : 'servers that are down'
+  const letter: Letter = { subject, before: [first, ...listed(facts, down, more)], button, after: after(why) }
+  return mailOf(to, letter, link)
+}
+
+/** The mail about backups that failed. @param link the page of the servers */
+export function backupFailedMail(to: Reader, facts: ServiceFacts<BackupFault>, link: URL): Mail {
+  const { faults, more, button, after } = words[to.language]
+  const isRussian = to.language === 'ru'
+  const subject = isRussian ? `Сбой резервного копирования на ${link.host}` : `Backups at ${link.host} failed`
+  const first = isRussian
+    ? `Резервные копии серверов аккаунта ${facts.account}:`
+    : `Backups of servers of the account ${facts.account}:`
+  const why = isRussian ? 'сбоях резервного копирования' : 'failed backups'
+  const letter: Letter = {
+    subject,
+    before: [first, ...listed(facts, faults, more)],
+    button,
+    after: after(why),
+  }
+  return mailOf(to, letter, link)
+}

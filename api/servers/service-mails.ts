@@ -1,0 +1,152 @@
+import { sql } from 'kysely'
+import { findAccount } from '../accounts/accounts.ts'
+import type { Queries } from '../database/database.ts'
+import type { Role } from '../http/contract/auth.ts'
+import type { Mail } from '../mail/mailer.ts'
+import { enqueueMail } from '../mail/queue.ts'
+import { type Mailing, MailLoop } from '../people/letters/mail-loop.ts'
+import {
+  type BackupFault,
+  backupFailedMail,
+  type Down,
+  type ServiceFacts,
+  type ServiceMailKind,
+  serverDownMail,
+} from '../people/letters/servers.ts'
+import { readersOf } from '../people/membership/members.ts'
+import type { PersonTable } from '../people/person/tables.ts'
+import { failedBackups, takeFailedBackups } from '../snapshots/backups.ts'
+import { forgetDown } from './store.ts'
+import type { ServerTable } from './tables.ts'
+
+/** A host that is back within this time is no news, and all servers of a lost host are found within it. */
+const SETTLED_MS = 2 * 60_000
+/** The time between two mails of a kind to an account. */
+const EVERY_MS = { server_down: 3600_000, backup_failed: 24 * 3600_000 }
+/** The people who may do something about a server. */
+const RUNNING: readonly Role[] = ['owner', 'admin', 'member']
+
+interface Due {
+  accountId: string
+  kind: ServiceMailKind
+}
+
+/** Mails people about servers that are down, and about failed backups: one mail for all of an account. */
+export function serviceMails(mailing: Mailing): MailLoop<Due> {
+  const { db, clock } = mailing
+  return new MailLoop<Due>(mailing, {
+    about: 'servers',
+    due: async (now, atMost) => [...(await downDue(db, now, atMost)), ...(await backupsDue(db, now, atMost))],
+    mail: async (tx, { accountId, kind }) => {
+      const queue = (facts: { servers: readonly unknown[] }, mail: (to: Reader) => Mail) =>
+        facts.servers.length > 0 ? send(tx, mailing, { accountId, kind, now: clock.now() }, mail) : undefined
+      const { email: account } = await findAccount(tx, accountId)
+      const link = new URL('/servers', mailing.siteUrl())
+      if (kind === 'server_down') {
+        const facts = { account, servers: await takeDown(tx, accountId) }
+        await queue(facts, (to) => serverDownMail(to, facts, link))
+      } else {
+        const facts = { account, servers: await takeBackups(tx, accountId) }
+        await queue(facts, (to) => backupFailedMail(to, facts, link))
+      }
+    },
+  })
+}
+
+type Reader = Pick<PersonTable, 'email' | 'language'>
+
+/** Queues the mails to those who did not mute them, and notes when. */
+async function send(
+  tx: Queries,
+  mailing: Mailing,
+  { accountId, kind, now }: Due & { now: number },
+  mail: (to: Reader) => Mail,
+): Promise<void> {
+  const noted = { since: now, sent_at: now }
+  await tx
+    .insertInto('warnings')
+    .values({ account_id: accountId, kind, ...noted })
+    .onConflict((conflict) => conflict.columns(['account_id', 'kind']).doUpdateSet(noted))
+    .execute()
+  for (const reader of await readersOf(tx, accountId, RUNNING, MUTED_BY[kind]))
+    await enqueueMail(tx, mailing, mail(reader))
+}
+
+const MUTED_BY = { server_down: 'servers', backup_failed: 'backups' } as const
+
+/** A query of the mail of a kind that an account had a short time ago. */
+function mailedLately(
+  db: Queries,
+  account: 'servers.account_id' | 'snapshots.account_id',
+  kind: ServiceMailKind,
+  now: number,
+) {
+  return db
+    .selectFrom('warnings')
+    .select('kind')
+    .whereRef('warnings.account_id', '=', sql.ref(account))
+    .where('kind', '=', kind)
+    .where('sent_at', '>', now - EVERY_MS[kind])
+}
+
+async function downDue(db: Queries, now: number, atMost: number): Promise<Due[]> {
+  const rows = await db
+    .selectFrom('servers')
+    .select(({ fn }) => ['account_id', fn.min('down_at').as('since')])
+    .where('down_at', '<=', now - SETTLED_MS)
+    .where(({ not, exists }) => not(exists(mailedLately(db, 'servers.account_id', 'server_down', now))))
+    .groupBy('account_id')
+    .orderBy('since')
+    .limit(atMost)
+    .execute()
+  return rows.map(({ account_id: accountId }) => ({ accountId, kind: 'server_down' }))
+}
+
+async function backupsDue(db: Queries, now: number, atMost: number): Promise<Due[]> {
+  const rows = await failedBackups(db)
+    .where(({ not, exists }) => not(exists(mailedLately(db, 'snapshots.account_id', 'backup_failed', now))))
+    .orderBy('since')
+    .limit(atMost)
+    .execute()
+  return rows.map(({ account_id: accountId }) => ({ accountId, kind: 'backup_failed' }))
+}
+
+/** Takes the servers of an account that are down, without those that somebody stopped or deleted meanwhile. */
+async function takeDown(tx: Queries, accountId: string): Promise<ServiceFacts<Down>['servers']> {
+  const rows = await forgetDown(tx, accountId)
+  return rows
+    .toSorted((one, other) => one.server_id.localeCompare(other.server_id))
+    .flatMap((row) => {
+      const state = row.deleted_at === null ? downOf(row) : null
+      return state === null ? [] : [{ address: row.ipv4 ?? row.server_id, state }]
+    })
+}
+
+/** @returns null if the server is not meant to run any more */
+function downOf({
+  status,
+  status_reason: reason,
+}: Pick<ServerTable, 'status' | 'status_reason'>): Down | null {
+  if (status === 'running') return reason === 'host_unavailable' ? 'unreachable' : 'restarted'
+  if (status === 'starting' || status === 'rebooting') return 'restarted'
+  if (status !== 'error') return null
+  return reason === 'crash_loop' || reason === 'disk_lost' ? reason : 'off'
+}
+
+/** Takes the failed backups of an account: of each server that is left, each fault once. */
+async function takeBackups(tx: Queries, accountId: string): Promise<ServiceFacts<BackupFault>['servers']> {
+  const failed = await takeFailedBackups(tx, accountId)
+  if (failed.length === 0) return []
+  const rows = await tx
+    .selectFrom('servers')
+    .select(['server_id', 'ipv4'])
+    .where('account_id', '=', accountId)
+    .where('deleted_at', 'is', null)
+    .orderBy('server_id')
+    .execute()
+  return rows.flatMap(({ server_id, ipv4 }) => {
+    const theirs = failed.filter(({ serverId }) => serverId === server_id)
+    const faults = [...new Set(theirs.map(({ fault }) => fault))]
+    return faults.map((state) => ({ address: ipv4 ?? server_id, state }))
+  })
+}
