@@ -129,6 +129,8 @@ function downOf({
 }: Pick<ServerTable, 'status' | 'status_reason'>): Down | null {
   if (status === 'running') return reason === 'host_unavailable' ? 'unreachable' : 'restarted'
   if (status === 'starting' || status === 'rebooting') return 'restarted'
+  // A start that failed leaves its code; a customer's stop leaves none.
+  if (status === 'stopped') return reason === null || reason === 'guest_shutdown' ? null : 'off'
   if (status !== 'error') return null
   return reason === 'crash_loop' || reason === 'disk_lost' ? reason : 'off'
 }

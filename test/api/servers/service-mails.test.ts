@@ -121,6 +121,17 @@ test('nothing is mailed of a server that its customer stopped, within the guest,
   expect(await mailed(t)).toEqual([])
 })
 
+test('a server that died and could not be started again is mailed', async () => {
+  const { t } = await withPeople()
+  const id = await make(t)
+  t.driver.turnsOffByItself(id, 'crashed')
+  for (let at = 0; at < 40; at++) t.driver.failNext('start', new DriverError('disk_full', 'full'))
+  await t.app.reconciler.look()
+  await t.finish()
+  expect((await t.call('GET', `/servers/${id}`)).body.status).toBe('stopped')
+  expect((await mailed(t))[0]?.text).toContain('could not be started again.')
+})
+
 /** Makes the backups of the next day. */
 async function backUp(t: TestApp): Promise<void> {
   const now = t.clock.now()
