@@ -227,6 +227,7 @@ test('complaints are listed, shown and answered', async () => {
     `account complaint ${id}`,
     `account answer-complaint ${id}`,
     `account answer-complaint ${id} --text 'The form is closed.'`,
+    `account answer-complaint ${id} --text 'Its plugin is removed.' -o json`,
     `account complaint ${id} -o json`,
     'account complaint 01a1fb45-1ac2-75b7-a056-9ee82769d403',
     'account complaints --closed',

@@ -1,5 +1,6 @@
 // A repeated request after the process died between the first one's commit and its reply.
 import { expect, test } from 'vitest'
+import { openComplaint } from '../../../api/abuse/complaints.ts'
 import { createPromoCode } from '../../../api/credits/codes.ts'
 import { bootableIso } from '../../../api/drivers/test-iso.ts'
 import { Idempotency } from '../../../api/http/server/idempotency.ts'
@@ -240,6 +241,7 @@ test('every POST that makes something notes what it made', async () => {
     '/account/projects': { name: 'a' },
     '/account/payments': { amount_rub: '500.00' },
     '/account/transfers': { amount_rub: '500.00' },
+    '/account/complaints/{complaint_id}/answers': { text: 'The form is closed.' },
     '/account/credits': { code: await promoCode(t) },
     '/account/ssh_keys': { name: 'a', public_key: ed25519() },
     '/account/tokens': { name: 'a', scopes: ['read'] },
@@ -269,7 +271,8 @@ test('every POST that makes something notes what it made', async () => {
     '/webhooks/{webhook_id}/test': {},
     '/webhooks/{webhook_id}/rotate-secret': {},
   }
-  const ids: Record<string, string> = { server_id: id, ...(await uploadedFiles(t)) }
+  const { complaint_id } = await openComplaint(t, t.accountId, { kind: 'spam', text: 'A mailbox got spam.' })
+  const ids: Record<string, string> = { server_id: id, complaint_id, ...(await uploadedFiles(t)) }
   expect(await postsWithKeys(t)).toEqual(Object.keys(bodies).sort())
   for (const [path, body] of Object.entries(bodies)) {
     const here = path.replace(/\{(\w+)\}/g, (_, name) => ids[name] ?? '')
