@@ -210,6 +210,12 @@ async function uploadedFiles(t: TestApp): Promise<{ image_id: string; iso_id: st
   return { image_id: await send('images', disk), iso_id: await send('isos', bootableIso('An installer')) }
 }
 
+/** The ids of what requests of other kinds, or the operator, have made. */
+async function ofOthers(t: TestApp): Promise<Record<string, string>> {
+  const { complaint_id } = await openComplaint(t, t.accountId, { kind: 'spam', text: 'A mailbox got spam.' })
+  return { complaint_id, ...(await uploadedFiles(t)) }
+}
+
 const ISO = { name: 'a', zone_slug: 'local-1', upload: true, content_bytes: 40_000 }
 
 async function promoCode(t: TestApp): Promise<string> {
@@ -271,17 +277,15 @@ test('every POST that makes something notes what it made', async () => {
     '/webhooks/{webhook_id}/test': {},
     '/webhooks/{webhook_id}/rotate-secret': {},
   }
-  const { complaint_id } = await openComplaint(t, t.accountId, { kind: 'spam', text: 'A mailbox got spam.' })
-  const ids: Record<string, string> = { server_id: id, complaint_id, ...(await uploadedFiles(t)) }
+  const ids: Record<string, string> = { server_id: id, ...(await ofOthers(t)) }
   expect(await postsWithKeys(t)).toEqual(Object.keys(bodies).sort())
   for (const [path, body] of Object.entries(bodies)) {
     const here = path.replace(/\{(\w+)\}/g, (_, name) => ids[name] ?? '')
-    const { snapshot_id: copied } = ids
     // Backups are made at night.
     if (path.startsWith('/backups'))
       await t.db.updateTable('snapshots').set({ item_type: 'backup' }).execute()
     const needsCopy = path.endsWith('/restore') || path === '/images'
-    const sent = needsCopy ? { ...Object(body), snapshot_id: copied } : body
+    const sent = needsCopy ? { ...Object(body), snapshot_id: ids.snapshot_id } : body
     const reply = await t.call('POST', here, sent, { 'idempotency-key': path })
     expect([path, reply.status]).toEqual([path, expect.toSatisfy((status) => status < 300)])
     const { webhook_id, network_id, firewall_id, snapshot_id, volume_id } = reply.body
