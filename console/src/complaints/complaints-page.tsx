@@ -11,8 +11,8 @@ import { Segments, TextArea } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import { Allowed } from '../ui/guarded.tsx'
 import { Page } from '../ui/page.tsx'
-import { Empty, Loaded } from '../ui/states.tsx'
-import { Table } from '../ui/table.tsx'
+import { PagedTable } from '../ui/paged-table.tsx'
+import { Loaded } from '../ui/states.tsx'
 import { ownComplaintQuery, ownComplaintsQuery } from './queries.ts'
 import { useComplaintText } from './text.ts'
 import { ComplaintStatus, Thread } from './thread.tsx'
@@ -51,43 +51,29 @@ export function ComplaintsPage() {
           onChange={(next) => void navigate({ search: next === 'closed' ? { status: next } : {} })}
         />
       </div>
-      <Loaded query={query}>
-        {({ items, total }) =>
-          total === 0 ? (
-            <div className="card">
-              <Empty title={t.none[status]}>
-                <p>{t.noneAbout}</p>
-              </Empty>
-            </div>
-          ) : (
-            <Table
-              label={t.title}
-              rows={items}
-              idOf={({ complaint_id }) => complaint_id}
-              nameOf={({ kind }) => t.kinds[kind]}
-              onOpen={setShown}
-              columns={[
-                { title: t.kind, cell: ({ kind }) => <span className="title">{t.kinds[kind]}</span> },
-                { title: t.subject, cell: ({ server_name }) => server_name ?? t.whole },
-                { title: t.deadline, isWrapped: true, cell: ({ deadline_at }) => exact(deadline_at) },
-                { title: t.status, cell: (complaint) => <ComplaintStatus complaint={complaint} /> },
-                {
-                  title: '',
-                  isNumber: true,
-                  cell: (complaint) => (
-                    <Button
-                      aria-label={t.readOf(t.kinds[complaint.kind])}
-                      onClick={() => setShown(complaint)}
-                    >
-                      {complaint.status === 'awaiting_customer' ? t.answer : t.read}
-                    </Button>
-                  ),
-                },
-              ]}
-            />
-          )
-        }
-      </Loaded>
+      <PagedTable
+        query={query}
+        empty={{ title: t.none[status], about: t.noneAbout }}
+        label={t.title}
+        idOf={({ complaint_id }) => complaint_id}
+        nameOf={({ kind }) => t.kinds[kind]}
+        onOpen={setShown}
+        columns={[
+          { title: t.kind, cell: ({ kind }) => <span className="title">{t.kinds[kind]}</span> },
+          { title: t.subject, cell: ({ server_name }) => server_name ?? t.whole },
+          { title: t.deadline, isWrapped: true, cell: ({ deadline_at }) => exact(deadline_at) },
+          { title: t.status, cell: (complaint) => <ComplaintStatus complaint={complaint} /> },
+          {
+            title: '',
+            isNumber: true,
+            cell: (complaint) => (
+              <Button aria-label={t.readOf(t.kinds[complaint.kind])} onClick={() => setShown(complaint)}>
+                {complaint.status === 'awaiting_customer' ? t.answer : t.read}
+              </Button>
+            ),
+          },
+        ]}
+      />
       {shown ? (
         <Dialog title={t.kinds[shown.kind]} isSide onClose={() => setShown(null)}>
           <Details id={shown.complaint_id} />

@@ -4,8 +4,8 @@ import { getRouteApi, Link } from '@tanstack/react-router'
 import { UNKNOWN, useFormats } from '../format.ts'
 import { Select } from '../ui/field.tsx'
 import { Page } from '../ui/page.tsx'
-import { Empty, Loaded } from '../ui/states.tsx'
-import { type Column, Pager, Table } from '../ui/table.tsx'
+import { PagedTable } from '../ui/paged-table.tsx'
+import type { Column } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { useAbuseText } from './abuse-text.ts'
 import { FreezeButton } from './freeze-button.tsx'
@@ -32,25 +32,14 @@ export function AbusePage() {
           onChange={(kind) => go(readAbuseSearch({ kind }))}
         />
       </search>
-      <Loaded query={query}>
-        {({ items, total }) =>
-          total === 0 ? (
-            <div className="card">
-              <Empty title={t.none} />
-            </div>
-          ) : (
-            <div className="stack">
-              <Table label={t.title} rows={items} columns={columns} idOf={({ sign_id }) => sign_id} />
-              <Pager
-                offset={search.offset ?? 0}
-                limit={PAGE}
-                total={total}
-                onChange={(offset) => go({ ...search, offset })}
-              />
-            </div>
-          )
-        }
-      </Loaded>
+      <PagedTable
+        query={query}
+        empty={{ title: t.none }}
+        label={t.title}
+        columns={columns}
+        idOf={({ sign_id }) => sign_id}
+        page={{ offset: search.offset ?? 0, limit: PAGE, onChange: (offset) => go({ ...search, offset }) }}
+      />
     </Page>
   )
 }

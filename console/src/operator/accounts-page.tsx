@@ -7,9 +7,9 @@ import { Copy } from '../ui/copy.tsx'
 import { Select } from '../ui/field.tsx'
 import { Menu, type MenuItem } from '../ui/menu.tsx'
 import { Page } from '../ui/page.tsx'
-import { Empty, Loaded } from '../ui/states.tsx'
+import { PagedTable } from '../ui/paged-table.tsx'
 import { Status, type Tone } from '../ui/status.tsx'
-import { type Column, Pager, Table } from '../ui/table.tsx'
+import type { Column } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { AccountChange, type Change } from './account-change.tsx'
 import { type AccountsSearch, accountsQuery, PAGE, readAccountsSearch } from './queries.ts'
@@ -34,33 +34,15 @@ export function AccountsPage() {
   return (
     <Page title={t.accounts} about={t.accountsAbout}>
       <Filters search={search} onChange={go} />
-      <Loaded query={query}>
-        {({ items, total }) =>
-          total === 0 ? (
-            <div className="card">
-              <Empty title={t.noAccounts}>
-                <p>{t.noAccountsAbout}</p>
-              </Empty>
-            </div>
-          ) : (
-            <div className="stack">
-              <Table
-                label={t.accounts}
-                rows={items}
-                columns={columns}
-                idOf={({ account_id }) => account_id}
-                nameOf={({ email }) => email}
-              />
-              <Pager
-                offset={search.offset ?? 0}
-                limit={PAGE}
-                total={total}
-                onChange={(offset) => go({ ...search, offset })}
-              />
-            </div>
-          )
-        }
-      </Loaded>
+      <PagedTable
+        query={query}
+        empty={{ title: t.noAccounts, about: t.noAccountsAbout }}
+        label={t.accounts}
+        columns={columns}
+        idOf={({ account_id }) => account_id}
+        nameOf={({ email }) => email}
+        page={{ offset: search.offset ?? 0, limit: PAGE, onChange: (offset) => go({ ...search, offset }) }}
+      />
       {chosen ? <AccountChange {...chosen} onClose={() => setChosen(null)} /> : null}
     </Page>
   )

@@ -10,9 +10,9 @@ import { Dialog } from '../ui/dialog.tsx'
 import { Form } from '../ui/form.tsx'
 import { Menu } from '../ui/menu.tsx'
 import { Page } from '../ui/page.tsx'
-import { Empty, Loaded } from '../ui/states.tsx'
+import { PagedTable } from '../ui/paged-table.tsx'
 import { Status } from '../ui/status.tsx'
-import { type Column, Pager, Table } from '../ui/table.tsx'
+import type { Column } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { AnnouncementForm } from './announcement-form.tsx'
 import { useAnnouncementText } from './announcement-text.ts'
@@ -41,30 +41,14 @@ export function AnnouncementsPage() {
   )
   return (
     <Page title={t.announcements} about={t.about} actions={create}>
-      <Loaded query={query}>
-        {({ items, total }) =>
-          total === 0 ? (
-            <div className="card">
-              <Empty title={t.none} />
-            </div>
-          ) : (
-            <div className="stack">
-              <Table
-                label={t.announcements}
-                rows={items}
-                columns={columns}
-                idOf={({ announcement_id }) => announcement_id}
-              />
-              <Pager
-                offset={offset}
-                limit={PAGE}
-                total={total}
-                onChange={(next) => void navigate({ search: { offset: next } })}
-              />
-            </div>
-          )
-        }
-      </Loaded>
+      <PagedTable
+        query={query}
+        empty={{ title: t.none }}
+        label={t.announcements}
+        columns={columns}
+        idOf={({ announcement_id }) => announcement_id}
+        page={{ offset, limit: PAGE, onChange: (next) => void navigate({ search: { offset: next } }) }}
+      />
       {chosen ? <Change {...chosen} onClose={() => setChosen(null)} /> : null}
     </Page>
   )

@@ -9,8 +9,9 @@ import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Segments } from '../ui/field.tsx'
 import { Page } from '../ui/page.tsx'
-import { Empty, Loaded } from '../ui/states.tsx'
-import { type Column, Pager, Table } from '../ui/table.tsx'
+import { PagedTable } from '../ui/paged-table.tsx'
+import { Loaded } from '../ui/states.tsx'
+import type { Column } from '../ui/table.tsx'
 import { CloseForm, ComplaintForm, ReplyForm } from './complaint-forms.tsx'
 import { useOperatedComplaintText } from './complaint-text.ts'
 import { FreezeButton } from './freeze-button.tsx'
@@ -43,30 +44,18 @@ export function OperatedComplaintsPage() {
           onChange={(next) => void navigate({ search: next === 'closed' ? { status: next } : {} })}
         />
       </div>
-      <Loaded query={query}>
-        {({ items, total }) =>
-          total === 0 ? (
-            <div className="card">
-              <Empty title={none[status]} />
-            </div>
-          ) : (
-            <div className="stack">
-              <Table
-                label={t.title}
-                rows={items}
-                columns={columns}
-                idOf={({ complaint_id }) => complaint_id}
-              />
-              <Pager
-                offset={offset}
-                limit={PAGE}
-                total={total}
-                onChange={(next) => void navigate({ search: { ...closed, offset: next } })}
-              />
-            </div>
-          )
-        }
-      </Loaded>
+      <PagedTable
+        query={query}
+        empty={{ title: none[status] }}
+        label={t.title}
+        columns={columns}
+        idOf={({ complaint_id }) => complaint_id}
+        page={{
+          offset,
+          limit: PAGE,
+          onChange: (next) => void navigate({ search: { ...closed, offset: next } }),
+        }}
+      />
       {chosen === null ? null : <Chosen chosen={chosen} onClose={() => setChosen(null)} />}
     </Page>
   )

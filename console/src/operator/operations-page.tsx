@@ -8,8 +8,8 @@ import { useServersText } from '../servers/text.ts'
 import { Copy } from '../ui/copy.tsx'
 import { Segments } from '../ui/field.tsx'
 import { Page } from '../ui/page.tsx'
-import { Empty, Loaded } from '../ui/states.tsx'
-import { type Column, Pager, Table } from '../ui/table.tsx'
+import { PagedTable } from '../ui/paged-table.tsx'
+import type { Column } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { operationsQuery, PAGE } from './queries.ts'
 import { useOperatorText } from './text.ts'
@@ -31,32 +31,14 @@ export function OperationsPage() {
         options={states.map((value) => ({ value, title: t.states[value] }))}
         onChange={(next) => void navigate({ search: { state: next } })}
       />
-      <Loaded query={query}>
-        {({ items, total }) =>
-          total === 0 ? (
-            <div className="card">
-              <Empty title={t.noOperations[state]}>
-                {state === 'failed' ? <p>{t.failedAbout}</p> : null}
-              </Empty>
-            </div>
-          ) : (
-            <div className="stack">
-              <Table
-                label={t.operations}
-                rows={items}
-                columns={columns}
-                idOf={({ operation_id }) => operation_id}
-              />
-              <Pager
-                offset={offset}
-                limit={PAGE}
-                total={total}
-                onChange={(next) => void navigate({ search: { state, offset: next } })}
-              />
-            </div>
-          )
-        }
-      </Loaded>
+      <PagedTable
+        query={query}
+        empty={{ title: t.noOperations[state], about: state === 'failed' ? t.failedAbout : null }}
+        label={t.operations}
+        columns={columns}
+        idOf={({ operation_id }) => operation_id}
+        page={{ offset, limit: PAGE, onChange: (next) => void navigate({ search: { state, offset: next } }) }}
+      />
     </Page>
   )
 }

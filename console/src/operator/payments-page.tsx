@@ -11,9 +11,9 @@ import { Segments, TextField } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import { Menu } from '../ui/menu.tsx'
 import { Page } from '../ui/page.tsx'
+import { PagedTable } from '../ui/paged-table.tsx'
 import { useFieldError } from '../ui/problems.ts'
-import { Empty, Loaded } from '../ui/states.tsx'
-import { type Column, Pager, Table } from '../ui/table.tsx'
+import type { Column } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { PAGE, paymentsQuery } from './queries.ts'
 import { useOperatorText } from './text.ts'
@@ -37,30 +37,14 @@ export function PaymentsPage() {
         options={kinds.map((value) => ({ value, title: t.paymentKinds[value] }))}
         onChange={(next) => void navigate({ search: { show: next } })}
       />
-      <Loaded query={query}>
-        {({ items, total }) =>
-          total === 0 ? (
-            <div className="card">
-              <Empty title={t.noPayments} />
-            </div>
-          ) : (
-            <div className="stack">
-              <Table
-                label={t.payments}
-                rows={items}
-                columns={columns}
-                idOf={({ payment_id }) => payment_id}
-              />
-              <Pager
-                offset={offset}
-                limit={PAGE}
-                total={total}
-                onChange={(next) => void navigate({ search: { show, offset: next } })}
-              />
-            </div>
-          )
-        }
-      </Loaded>
+      <PagedTable
+        query={query}
+        empty={{ title: t.noPayments }}
+        label={t.payments}
+        columns={columns}
+        idOf={({ payment_id }) => payment_id}
+        page={{ offset, limit: PAGE, onChange: (next) => void navigate({ search: { show, offset: next } }) }}
+      />
       {refunded ? <RefundDialog payment={refunded} onClose={() => setRefunded(null)} /> : null}
     </Page>
   )

@@ -8,9 +8,9 @@ import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Form } from '../ui/form.tsx'
 import { Page } from '../ui/page.tsx'
-import { Empty, Loaded } from '../ui/states.tsx'
+import { PagedTable } from '../ui/paged-table.tsx'
 import { Status } from '../ui/status.tsx'
-import { type Column, Pager, Table } from '../ui/table.tsx'
+import type { Column } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { PromoCodeForm } from './promo-form.tsx'
 import { usePromoText } from './promo-text.ts'
@@ -34,30 +34,14 @@ export function PromoCodesPage() {
   )
   return (
     <Page title={t.promoCodes} about={t.about} actions={create}>
-      <Loaded query={query}>
-        {({ items, total }) =>
-          total === 0 ? (
-            <div className="card">
-              <Empty title={t.none} />
-            </div>
-          ) : (
-            <div className="stack">
-              <Table
-                label={t.promoCodes}
-                rows={items}
-                columns={columns}
-                idOf={({ promo_code_id }) => promo_code_id}
-              />
-              <Pager
-                offset={offset}
-                limit={PAGE}
-                total={total}
-                onChange={(next) => void navigate({ search: { offset: next } })}
-              />
-            </div>
-          )
-        }
-      </Loaded>
+      <PagedTable
+        query={query}
+        empty={{ title: t.none }}
+        label={t.promoCodes}
+        columns={columns}
+        idOf={({ promo_code_id }) => promo_code_id}
+        page={{ offset, limit: PAGE, onChange: (next) => void navigate({ search: { offset: next } }) }}
+      />
       {isCreating ? <Create onClose={() => setIsCreating(false)} /> : null}
       {revoked ? <Revoke promoCode={revoked} onClose={() => setRevoked(null)} /> : null}
     </Page>

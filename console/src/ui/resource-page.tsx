@@ -6,15 +6,9 @@ import { Dialog } from './dialog.tsx'
 import type { Example } from './example.ts'
 import { Menu, type MenuItem } from './menu.tsx'
 import { Page } from './page.tsx'
-import { Empty, Loaded } from './states.tsx'
-import { type Column, Pager, Table } from './table.tsx'
+import { type List, PagedTable } from './paged-table.tsx'
+import type { Column } from './table.tsx'
 import { useUiText } from './text.ts'
-
-/** A list as the API pages it. */
-interface List<Row> {
-  items: readonly Row[]
-  total: number
-}
 
 interface ResourcePageProps<Row> {
   title: string
@@ -62,22 +56,15 @@ export function ResourcePage<Row>(props: ResourcePageProps<Row>) {
       : []
   return (
     <Page title={title} about={about} actions={button} scope={scope} examples={examples}>
-      <Loaded query={query}>
-        {({ items, total }) =>
-          total === 0 ? (
-            <div className="card">
-              <Empty title={empty.title}>
-                <p>{empty.about}</p>
-              </Empty>
-            </div>
-          ) : (
-            <div className="stack">
-              <Table label={title} rows={items} columns={[...columns, ...menu]} idOf={idOf} nameOf={nameOf} />
-              {page ? <Pager {...page} total={total} /> : null}
-            </div>
-          )
-        }
-      </Loaded>
+      <PagedTable
+        query={query}
+        empty={empty}
+        label={title}
+        columns={[...columns, ...menu]}
+        idOf={idOf}
+        nameOf={nameOf}
+        page={page}
+      />
       {create && isCreating ? (
         <Dialog title={create.title} isSide onClose={close}>
           {create.form(close)}

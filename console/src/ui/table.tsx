@@ -15,7 +15,7 @@ export interface Selection {
   onChange: (ids: ReadonlySet<string>) => void
 }
 
-interface TableProps<Row> {
+export interface TableProps<Row> {
   /** The table's name for screen readers. */
   label: string
   rows: readonly Row[]
@@ -163,7 +163,7 @@ function SelectRow({ id, name, selection }: { id: string; name: string; selectio
   )
 }
 
-interface PagerProps {
+export interface PagerProps {
   offset: number
   limit: number
   total: number
