@@ -664,7 +664,7 @@ export interface CodeProof {
 export interface Complaint {
   /** Id of the complaint */
   complaint_id: string
-  /** What somebody complains about: `scan` and `attack` are about the networks of others. More may be added */
+  /** Subject of the complaint: `scan` and `attack` are about the networks of others. More may be added */
   kind: 'spam' | 'scan' | 'attack' | 'phishing' | 'malware' | 'copyright' | 'other'
   /** The complaint, as its customer reads it: up to 4,000 characters, also in several lines */
   text: string
@@ -672,11 +672,11 @@ export interface Complaint {
   server_id: string | null
   /** Name of that server when the complaint was opened; null if there is none */
   server_name: string | null
-  /** Whose turn it is: the customer answers, or the operator reads the answer; or closed */
+  /** The side that is awaited, the customer with an answer or the operator with a reply; or the complaint is closed */
   status: 'awaiting_customer' | 'awaiting_operator' | 'closed'
   /** Until when the customer should answer */
   deadline_at: string
-  /** Whether the deadline has passed without an answer. Nothing follows from it by itself */
+  /** True if the deadline has passed without an answer. Nothing follows from it by itself */
   is_overdue: boolean
   /** When the last reminder was mailed; null if none was */
   reminded_at: string | null
@@ -703,7 +703,7 @@ export interface ComplaintClose {
 }
 
 export interface ComplaintCreate {
-  /** What somebody complains about: `scan` and `attack` are about the networks of others. More may be added */
+  /** Subject of the complaint: `scan` and `attack` are about the networks of others. More may be added */
   kind: 'spam' | 'scan' | 'attack' | 'phishing' | 'malware' | 'copyright' | 'other'
   /** The complaint, as its customer reads it: up to 4,000 characters, also in several lines */
   text: string
@@ -721,7 +721,7 @@ export interface ComplaintList {
 }
 
 export interface ComplaintMessage {
-  /** Who wrote it */
+  /** Author of the message */
   author: 'customer' | 'operator'
   /** The text: up to 2,000 characters, also in several lines */
   text: string
@@ -739,7 +739,7 @@ export interface ComplaintReply {
 export interface ComplaintWithMessages {
   /** Id of the complaint */
   complaint_id: string
-  /** What somebody complains about: `scan` and `attack` are about the networks of others. More may be added */
+  /** Subject of the complaint: `scan` and `attack` are about the networks of others. More may be added */
   kind: 'spam' | 'scan' | 'attack' | 'phishing' | 'malware' | 'copyright' | 'other'
   /** The complaint, as its customer reads it: up to 4,000 characters, also in several lines */
   text: string
@@ -747,11 +747,11 @@ export interface ComplaintWithMessages {
   server_id: string | null
   /** Name of that server when the complaint was opened; null if there is none */
   server_name: string | null
-  /** Whose turn it is: the customer answers, or the operator reads the answer; or closed */
+  /** The side that is awaited, the customer with an answer or the operator with a reply; or the complaint is closed */
   status: 'awaiting_customer' | 'awaiting_operator' | 'closed'
   /** Until when the customer should answer */
   deadline_at: string
-  /** Whether the deadline has passed without an answer. Nothing follows from it by itself */
+  /** True if the deadline has passed without an answer. Nothing follows from it by itself */
   is_overdue: boolean
   /** When the last reminder was mailed; null if none was */
   reminded_at: string | null
@@ -1914,7 +1914,7 @@ export interface OperatedAnnouncementList {
 export interface OperatedComplaint {
   /** Id of the complaint */
   complaint_id: string
-  /** What somebody complains about: `scan` and `attack` are about the networks of others. More may be added */
+  /** Subject of the complaint: `scan` and `attack` are about the networks of others. More may be added */
   kind: 'spam' | 'scan' | 'attack' | 'phishing' | 'malware' | 'copyright' | 'other'
   /** The complaint, as its customer reads it: up to 4,000 characters, also in several lines */
   text: string
@@ -1922,11 +1922,11 @@ export interface OperatedComplaint {
   server_id: string | null
   /** Name of that server when the complaint was opened; null if there is none */
   server_name: string | null
-  /** Whose turn it is: the customer answers, or the operator reads the answer; or closed */
+  /** The side that is awaited, the customer with an answer or the operator with a reply; or the complaint is closed */
   status: 'awaiting_customer' | 'awaiting_operator' | 'closed'
   /** Until when the customer should answer */
   deadline_at: string
-  /** Whether the deadline has passed without an answer. Nothing follows from it by itself */
+  /** True if the deadline has passed without an answer. Nothing follows from it by itself */
   is_overdue: boolean
   /** When the last reminder was mailed; null if none was */
   reminded_at: string | null
@@ -1942,7 +1942,7 @@ export interface OperatedComplaint {
   account_id: string
   /** Contact address of the account */
   email: string
-  /** Whether the account is frozen already */
+  /** True if the account is frozen already */
   is_frozen: boolean
   /** The action to take, with the exact command */
   remedy: string
@@ -1958,7 +1958,7 @@ export interface OperatedComplaintList {
 export interface OperatedComplaintWithMessages {
   /** Id of the complaint */
   complaint_id: string
-  /** What somebody complains about: `scan` and `attack` are about the networks of others. More may be added */
+  /** Subject of the complaint: `scan` and `attack` are about the networks of others. More may be added */
   kind: 'spam' | 'scan' | 'attack' | 'phishing' | 'malware' | 'copyright' | 'other'
   /** The complaint, as its customer reads it: up to 4,000 characters, also in several lines */
   text: string
@@ -1966,11 +1966,11 @@ export interface OperatedComplaintWithMessages {
   server_id: string | null
   /** Name of that server when the complaint was opened; null if there is none */
   server_name: string | null
-  /** Whose turn it is: the customer answers, or the operator reads the answer; or closed */
+  /** The side that is awaited, the customer with an answer or the operator with a reply; or the complaint is closed */
   status: 'awaiting_customer' | 'awaiting_operator' | 'closed'
   /** Until when the customer should answer */
   deadline_at: string
-  /** Whether the deadline has passed without an answer. Nothing follows from it by itself */
+  /** True if the deadline has passed without an answer. Nothing follows from it by itself */
   is_overdue: boolean
   /** When the last reminder was mailed; null if none was */
   reminded_at: string | null
@@ -1986,7 +1986,7 @@ export interface OperatedComplaintWithMessages {
   account_id: string
   /** Contact address of the account */
   email: string
-  /** Whether the account is frozen already */
+  /** True if the account is frozen already */
   is_frozen: boolean
   /** The action to take, with the exact command */
   remedy: string

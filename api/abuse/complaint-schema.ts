@@ -41,7 +41,7 @@ const text = (maxLength: number, description: string, example: string) =>
 
 const Kind = Type.Enum([...complaintKinds], {
   description:
-    'What somebody complains about: `scan` and `attack` are about the networks of others. More may be added',
+    'Subject of the complaint: `scan` and `attack` are about the networks of others. More may be added',
   examples: ['spam'],
 })
 const Text = text(
@@ -54,7 +54,10 @@ const ServerId = uuid(SERVER, 'Id of a server of the account')
 
 export const ComplaintMessage = Type.Object(
   {
-    author: Type.Enum(['customer', 'operator'], { description: 'Who wrote it', examples: ['customer'] }),
+    author: Type.Enum(['customer', 'operator'], {
+      description: 'Author of the message',
+      examples: ['customer'],
+    }),
     text: MessageText,
     created_at: CreatedAt,
   },
@@ -74,12 +77,13 @@ export const Complaint = Type.Object(
       description: 'Name of that server when the complaint was opened; null if there is none',
     }),
     status: Type.Enum(['awaiting_customer', 'awaiting_operator', 'closed'], {
-      description: 'Whose turn it is: the customer answers, or the operator reads the answer; or closed',
+      description:
+        'The side that is awaited, the customer with an answer or the operator with a reply; or the complaint is closed',
       examples: ['awaiting_customer'],
     }),
     deadline_at: timestamp('Until when the customer should answer', DEADLINE),
     is_overdue: Type.Boolean({
-      description: 'Whether the deadline has passed without an answer. Nothing follows from it by itself',
+      description: 'True if the deadline has passed without an answer. Nothing follows from it by itself',
       examples: [false],
     }),
     reminded_at: nullable(timestamp('When the last reminder was mailed'), {
@@ -121,7 +125,7 @@ export const OperatedComplaint = Type.Object(
     ...Complaint.properties,
     account_id: uuid(ACCOUNT, 'Id of the account'),
     email: Type.String({ description: 'Contact address of the account', examples: ['ann@example.com'] }),
-    is_frozen: Type.Boolean({ description: 'Whether the account is frozen already', examples: [false] }),
+    is_frozen: Type.Boolean({ description: 'True if the account is frozen already', examples: [false] }),
     remedy: Type.String({
       description: 'The action to take, with the exact command',
       examples: ['Wait for the answer until the deadline; the people of the account are reminded by mail.'],
