@@ -110,7 +110,7 @@ async function resetPassword(page: Page): Promise<void> {
   await page.getByRole('link', { name: 'Events' }).click()
   // The page of settings, which stays until that of events is loaded, has these words twice.
   await page.getByRole('heading', { name: 'Reset password' }).waitFor({ state: 'detached' })
-  await page.getByText('Reset password').waitFor()
+  await page.getByRole('cell', { name: 'Reset password' }).waitFor()
   await status(page, 'Running').waitFor()
   await page.getByRole('link', { name: 'Settings' }).click()
 }
