@@ -150,14 +150,13 @@ export function closedBefore(db: Queries, moment: number) {
   return closedAccounts(db).where('status_since', '<=', moment)
 }
 
-/** A query of the accounts that were suspended or closed after a moment, with the operator's reason. */
-export function heldSince(db: Queries, after: number) {
+/** A query of the accounts whose status changed after a moment, with the operator's reason. */
+export function changedSince(db: Queries, after: number) {
   return db
     .selectFrom('accounts')
     .select(['account_id', 'status', 'frozen_at', 'status_reason', 'status_since as since'])
-    .where('status', '<>', 'active')
     .where('status_since', '>', after)
-    .$narrowType<{ since: number; status: 'suspended' | 'closed' }>()
+    .$narrowType<{ since: number }>()
 }
 
 /** A query of the accounts that are suspended or closed: nothing of theirs runs, and nothing is sent to them. */

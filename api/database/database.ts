@@ -108,6 +108,7 @@ export const migrations: Record<string, () => Promise<Migration>> = {
   '0081-charged-currency': () => import('./migrations/0081-charged-currency.ts'),
   '0082-document-mails': () => import('./migrations/0082-document-mails.ts'),
   '0083-service-mails': () => import('./migrations/0083-service-mails.ts'),
+  '0084-notices': () => import('./migrations/0084-notices.ts'),
 }
 
 /**

@@ -1,5 +1,7 @@
+import { sql } from 'kysely'
 import { findAccount } from '../accounts/accounts.ts'
-import { heldSince } from '../accounts/status.ts'
+import { changedSince } from '../accounts/status.ts'
+import type { AccountTable } from '../accounts/tables.ts'
 import { ledgersOf } from '../billing/ledger.ts'
 import { costsNow } from '../billing/rates.ts'
 import { depletedBalances, EMPTY_LEDGER, lowBalances } from '../billing/standing.ts'
@@ -20,6 +22,7 @@ import type { WarningTable } from './tables.ts'
 
 const HOUR = 3600_000
 const DAY = 24 * HOUR
+const HOLDS = ['account_suspended', 'account_frozen', 'account_closed'] as const
 
 interface WarningOptions {
   db: Database
@@ -57,7 +60,8 @@ export async function warnPeople(options: WarningOptions): Promise<void> {
     ...(await lowDue(db, now)),
     ...(await suspendedDue(options, now)),
     ...(await deletionDue(db, now)),
-    ...(await heldDue(db, now)),
+    ...(await statusDue(db, now)),
+    ...(await resumedDue(db, now)),
   ]
   let isQueued = false
   for (const one of due) {
@@ -113,16 +117,30 @@ async function deletionDue(db: Database, now: number): Promise<Due[]> {
   ]
 }
 
-/** A change of status is not news after a week. */
-async function heldDue(db: Database, now: number): Promise<Due[]> {
-  const held = await heldSince(db, now - 7 * DAY).execute()
+/** A change of status is not news after a week, and its end only to those who were told. */
+async function statusDue(db: Database, now: number): Promise<Due[]> {
+  const changed = await changedSince(db, now - 7 * DAY).execute()
   const due: Due[] = []
-  for (const kind of ['account_suspended', 'account_frozen', 'account_closed'] as const) {
-    const theirs = held.filter((row) => kind === `account_${row.frozen_at === null ? row.status : 'frozen'}`)
+  for (const kind of [...HOLDS, 'account_resumed'] as const) {
+    const theirs = changed.filter((row) => kind === kindOf(row))
     for (const { account_id: accountId, since, status_reason } of await unwarned(db, kind, theirs, now))
       due.push({ accountId, kind, since, facts: { reason: status_reason ?? '' } })
   }
-  return due
+  if (!due.some(({ kind }) => kind === 'account_resumed')) return due
+  const told = await untold(db, HOLDS, 'account_resumed').select('told.account_id').execute()
+  const waiting = new Set(told.map(({ account_id }) => account_id))
+  return due.filter(({ accountId, kind }) => kind !== 'account_resumed' || waiting.has(accountId))
+}
+
+function kindOf({ status, frozen_at }: Pick<AccountTable, 'status' | 'frozen_at'>): WarningKind {
+  if (status === 'active') return 'account_resumed'
+  return frozen_at === null ? `account_${status}` : 'account_frozen'
+}
+
+/** Finds the accounts whose people were told that servers are suspended, which are not any more. */
+async function resumedDue(db: Database, now: number): Promise<Due[]> {
+  const rows = await unwarned(db, 'resumed', await resumedByBalance(db).execute(), now)
+  return rows.map(({ account_id: accountId, since }) => ({ accountId, kind: 'resumed', since }))
 }
 
 interface Found {
@@ -155,11 +173,9 @@ async function send(options: WarningOptions, due: Due, now: number): Promise<boo
     const readers = await readersOf(tx, accountId, kind.startsWith('balance_') ? PAYING : MANAGING)
     if (readers.length === 0) return false
     const site = new URL(options.siteUrl())
-    const page = kind.startsWith('account_')
-      ? null
-      : topUpUrl(options.catalog, accountId, options.billingPage())
-    const link =
-      page === null ? new URL(kind.startsWith('account_') ? '/account' : '/billing', site) : new URL(page)
+    const own = pageOf(kind)
+    const page = own === '/billing' ? topUpUrl(options.catalog, accountId, options.billingPage()) : null
+    const link = page === null ? new URL(own, site) : new URL(page)
     const missing = await missingToResume(tx, accountId)
     const { balance, credit_limit } = (await ledgersOf(tx, [accountId])).get(accountId) ?? EMPTY_LEDGER
     const facts = {
@@ -175,6 +191,12 @@ async function send(options: WarningOptions, due: Due, now: number): Promise<boo
       await enqueueMail(tx, options, mailOf(reader, warning(reader.language, kind, facts), link))
     return true
   })
+}
+
+/** The page of the console that a warning leads to. */
+function pageOf(kind: WarningKind): string {
+  if (kind.startsWith('account_')) return '/account'
+  return kind === 'resumed' ? '/servers' : '/billing'
 }
 
 const PAYING: readonly Role[] = ['owner', 'admin', 'billing']
@@ -211,6 +233,36 @@ function suspendedByBalance(db: Queries) {
     .where('status', '=', 'suspended')
     .where('status_reason', '=', SUSPENDED)
     .groupBy(['servers.account_id', 'depleted.since'])
+}
+
+/** A query of the accounts that were mailed one of some kinds after the last mail that takes it back. */
+function untold(db: Queries, kinds: readonly WarningKind[], back: WarningKind) {
+  return db
+    .selectFrom('warnings as told')
+    .leftJoin('warnings as back', (join) =>
+      join.onRef('back.account_id', '=', 'told.account_id').on('back.kind', '=', back),
+    )
+    .where('told.kind', 'in', kinds)
+    .where((eb) => eb.or([eb('back.sent_at', 'is', null), eb('back.sent_at', '<', eb.ref('told.sent_at'))]))
+}
+
+/** A query of the accounts whose servers were suspended for the balance and are not, with the suspension's time. */
+function resumedByBalance(db: Queries) {
+  const theirs = db
+    .selectFrom('servers')
+    .select('server_id')
+    .whereRef('servers.account_id', '=', sql.ref('told.account_id'))
+    .where('deleted_at', 'is', null)
+  const suspended = theirs.where('status', '=', 'suspended').where('status_reason', '=', SUSPENDED)
+  const kept = theirs
+    .where('status', 'not in', ['suspended', 'deleting'])
+    .whereRef('created_at', '<=', sql.ref('told.sent_at'))
+  const depleted = db.selectFrom(depletedBalances(db).as('depleted')).select('depleted.account_id')
+  return untold(db, ['suspended'], 'resumed')
+    .select(['told.account_id', 'told.since'])
+    .where(({ not, exists }) => not(exists(suspended)))
+    .where(({ exists }) => exists(kept))
+    .where('told.account_id', 'not in', depleted)
 }
 
 /** A query of the accounts with servers that will be deleted before a moment, with the time of the first deletion. */

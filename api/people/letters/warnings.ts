@@ -5,11 +5,13 @@ export type WarningKind =
   | 'balance_low'
   | 'balance_urgent'
   | 'suspended'
+  | 'resumed'
   | 'deletion_week'
   | 'deletion_day'
   | 'account_suspended'
   | 'account_frozen'
   | 'account_closed'
+  | 'account_resumed'
 
 /** Facts of a warning; times are in milliseconds, amounts in rubles as text. */
 export interface WarningFacts {
@@ -65,7 +67,55 @@ const russianHeld = {
   },
 }
 
-function english(kind: WarningKind, facts: WarningFacts): Letter {
+type Resumed = 'resumed' | 'account_resumed'
+
+const isResumed = (kind: WarningKind): kind is Resumed => kind === 'resumed' || kind === 'account_resumed'
+
+function englishResumed(kind: Resumed, { site, account, balance, reason }: WarningFacts): Letter {
+  const after = 'You receive this mail because you manage this account or its servers.'
+  if (kind === 'resumed')
+    return {
+      subject: `Your servers at ${site} are resumed`,
+      before: [
+        `The balance of the account ${account} covers its servers again: it is ${balance} RUB. The servers are no longer suspended, and those that ran before are starting.`,
+      ],
+      button: 'Open the servers',
+      after,
+    }
+  return {
+    subject: `Your account at ${site} is resumed`,
+    before: [
+      `The operator of ${site} has resumed the account ${account}. The reason: ${reason}`,
+      'Servers that ran before are starting, if the balance covers them.',
+    ],
+    button: 'Open the account',
+    after,
+  }
+}
+
+function russianResumed(kind: Resumed, { site, account, balance, reason }: WarningFacts): Letter {
+  const after = 'Вы получили это письмо, потому что управляете этим аккаунтом или его серверами.'
+  if (kind === 'resumed')
+    return {
+      subject: `Ваши серверы на ${site} возобновили работу`,
+      before: [
+        `Баланса аккаунта ${account} снова хватает на его серверы: ${balance} ₽. Серверы больше не приостановлены, и те, что работали раньше, запускаются.`,
+      ],
+      button: 'Открыть серверы',
+      after,
+    }
+  return {
+    subject: `Ваш аккаунт на ${site} возобновлён`,
+    before: [
+      `Оператор ${site} возобновил аккаунт ${account}. Причина: ${reason}`,
+      'Серверы, которые работали раньше, запускаются, если на них хватает баланса.',
+    ],
+    button: 'Открыть аккаунт',
+    after,
+  }
+}
+
+function english(kind: Exclude<WarningKind, Resumed>, facts: WarningFacts): Letter {
   const { site, account, balance, creditLimit, until, missing, deleteAt, reason, canPay } = facts
   const button = canPay ? 'Top up' : 'Open billing'
   const after = 'You receive this mail because you manage this account or its servers.'
@@ -113,7 +163,7 @@ function english(kind: WarningKind, facts: WarningFacts): Letter {
   }
 }
 
-function russian(kind: WarningKind, facts: WarningFacts): Letter {
+function russian(kind: Exclude<WarningKind, Resumed>, facts: WarningFacts): Letter {
   const { site, account, balance, creditLimit, until, missing, deleteAt, reason, canPay } = facts
   const button = canPay ? 'Пополнить баланс' : 'Открыть раздел оплаты'
   const after = 'Вы получили это письмо, потому что управляете этим аккаунтом или его серверами.'
@@ -163,5 +213,7 @@ function russian(kind: WarningKind, facts: WarningFacts): Letter {
 
 /** The words of a warning in the reader's language. */
 export function warning(language: PersonTable['language'], kind: WarningKind, facts: WarningFacts): Letter {
-  return language === 'ru' ? russian(kind, facts) : english(kind, facts)
+  const isRussian = language === 'ru'
+  if (isResumed(kind)) return isRussian ? russianResumed(kind, facts) : englishResumed(kind, facts)
+  return isRussian ? russian(kind, facts) : english(kind, facts)
 }

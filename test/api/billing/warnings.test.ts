@@ -130,3 +130,63 @@ test('where an operator has a page for payments, refusals for the balance, the b
   await hours(t, 2)
   expect(t.mails[0]?.link).toBe(page)
 })
+
+test('people read once that suspended servers are resumed, also if the first were deleted meanwhile', async () => {
+  const t = await testApp({ balance: '20' })
+  await person(t, 'ann@example.com', 'owner')
+  await person(t, 'boris@example.com', 'member', 'ru')
+  await person(t, 'vera@example.com', 'viewer')
+  const first = await make(t, SMALL)
+  await make(t, SMALL)
+  expect(await hours(t, 72)).toContain('ann@example.com: Your servers at localhost are suspended')
+  await t.call('DELETE', `/servers/${first}`)
+  expect(await hours(t, 1)).toEqual([])
+  await book(t, {
+    ...{ accountId: t.accountId, type: 'payment', description: 'x' },
+    amount: parseMoney('1000'),
+  })
+  expect(await hours(t, 2)).toEqual([
+    'ann@example.com: Your servers at localhost are resumed',
+    'boris@example.com: Ваши серверы на localhost возобновили работу',
+  ])
+  expect(t.mails.at(-2)?.link).toMatch(/^http:\/\/localhost\/servers/)
+  expect(await hours(t, 26)).toEqual([])
+})
+
+test('nobody reads that servers are resumed after all of them were deleted', async () => {
+  const t = await testApp({ balance: '15' })
+  await person(t, 'ann@example.com', 'owner')
+  const server = await make(t, SMALL)
+  expect(await hours(t, 72)).toContain('ann@example.com: Your servers at localhost are suspended')
+  await t.call('DELETE', `/servers/${server}`)
+  await hours(t, 1)
+  await book(t, {
+    ...{ accountId: t.accountId, type: 'payment', description: 'x' },
+    amount: parseMoney('1000'),
+  })
+  await make(t, SMALL)
+  expect(await hours(t, 2)).toEqual([])
+})
+
+test('people read that their account is resumed, and why, if they had read that it was suspended', async () => {
+  const t = await testApp()
+  await person(t, 'ann@example.com', 'owner')
+  const to = (status: 'active' | 'suspended', reason: string) => {
+    const change = { from: ['active', 'suspended'] as const, to: status, reason }
+    return changeStatus({ db: t.db, clock: t.clock, quotas }, t.accountId, {
+      ...change,
+      from: [...change.from],
+    })
+  }
+  await to('suspended', 'A slip.')
+  await to('active', 'A slip.')
+  expect(await hours(t, 1)).toEqual([])
+  await to('suspended', 'It sends spam.')
+  expect(await hours(t, 1)).toEqual(['ann@example.com: Your account at localhost is suspended'])
+  await to('active', 'The spam has ended.')
+  expect(await hours(t, 1)).toEqual(['ann@example.com: Your account at localhost is resumed'])
+  expect(t.mails.at(-1)?.text).toContain('The reason: The spam has ended.')
+  await to('suspended', 'Again.')
+  await to('active', 'It was not so.')
+  expect(await hours(t, 26)).toEqual([])
+})
