@@ -43,6 +43,7 @@ export async function createPerson(
     ...person,
     is_operator: 0,
     muted_mails: '',
+    places: '[]',
     created_at: clock.now(),
   }
   const { numInsertedOrUpdatedRows = 0n } = await tx
@@ -82,6 +83,11 @@ export async function setOperator(db: Queries, personId: string, isOperator: boo
 
 export async function setPassword(tx: Queries, personId: string, password: string): Promise<void> {
   await tx.updateTable('people').set({ password }).where('person_id', '=', personId).execute()
+}
+
+/** Notes the places from which a person signed in. @param places JSON, as the table has it */
+export async function setPlaces(tx: Queries, personId: string, places: string): Promise<void> {
+  await tx.updateTable('people').set({ places }).where('person_id', '=', personId).execute()
 }
 
 /** The person's part of the account's profile. */

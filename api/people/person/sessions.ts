@@ -144,6 +144,12 @@ export async function addressesOf(db: Queries, email: string): Promise<string[]>
   return rows.map(({ address }) => address)
 }
 
+/** The addresses and browsers of a person's sessions. */
+export function visitsOf(db: Queries, personId: string) {
+  const theirs = db.selectFrom('sessions').select(['address', 'user_agent'])
+  return theirs.where('person_id', '=', personId).execute()
+}
+
 /** Time at which a session began; 0 if it has ended. */
 export async function sessionStart(db: Queries, sessionId: string): Promise<number> {
   const session = db.selectFrom('sessions').select('created_at').where('session_id', '=', sessionId)

@@ -30,7 +30,19 @@ export interface PersonTable {
   terms_accepted_at: number | null
   /** The kinds of mails that the person does not want, separated by spaces. */
   muted_mails: string
+  /** JSON: the places that the person signed in from, those used last first. */
+  places: string
   created_at: number
+}
+
+/** A network and a browser that a person signed in with. */
+export interface Place {
+  network: string
+  browser: string
+  /** When it was used last, to the day. */
+  at: number
+  /** When the person was mailed that it was new; null if it was the first or combines known ones. */
+  mailed_at: number | null
 }
 
 export interface MemberTable {

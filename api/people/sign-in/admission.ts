@@ -15,6 +15,7 @@ import { hashSecret } from '../person/links.ts'
 import { createSession } from '../person/sessions.ts'
 import type { PersonTable } from '../person/tables.ts'
 import { isTwoFactorOn } from '../two-factor/enrollment.ts'
+import { notePlace } from './new-places.ts'
 
 /** Sign-up is open to everybody, to people with an invitation, or to nobody. */
 export type SignUpPolicy = 'open' | 'invitation' | 'closed'
@@ -58,17 +59,17 @@ const MINUTE = 60_000
 
 /** The last steps of each way to sign in: asking for the second factor, and opening the session. */
 export class Admission {
-  readonly #clock: Clock
+  readonly #options: Pick<SignInOptions, 'clock' | 'secrets' | 'siteUrl'>
   readonly #tickets: Tickets
   readonly #known: KnownPlaces
   /** Attempts from one network, in whichever way they try to sign in. */
   readonly byNetwork: NetworkAttempts
 
   constructor(
-    options: Pick<SignInOptions, 'clock' | 'peers'>,
+    options: Pick<SignInOptions, 'clock' | 'peers' | 'secrets' | 'siteUrl'>,
     { tickets, known }: { tickets: Tickets; known: KnownPlaces },
   ) {
-    this.#clock = options.clock
+    this.#options = options
     this.#tickets = tickets
     this.#known = known
     this.byNetwork = new NetworkAttempts(options, { burst: 20, everyMs: MINUTE / 2 })
@@ -83,9 +84,14 @@ export class Admission {
     }
   }
 
-  /** Opens a session once all factors are shown. */
-  async admit(tx: Queries, { person_id: personId, email }: PersonTable, visit: Visit): Promise<Entry> {
-    const { session, secret } = await createSession(tx, this.#clock, { personId, visit })
+  /**
+   * Opens a session once all factors are shown, and mails the person if it is from a new place.
+   * @param person must be locked (`heldPerson`)
+   */
+  async admit(tx: Queries, person: PersonTable, visit: Visit): Promise<Entry> {
+    const { person_id: personId, email } = person
+    await notePlace(tx, this.#options, person, visit)
+    const { session, secret } = await createSession(tx, this.#options.clock, { personId, visit })
     const { session_id: sessionId, account_id: accountId } = session
     this.#known.note(email, visit.address)
     return { signedIn: { personId, email, sessionId, accountId }, secret }

@@ -96,9 +96,9 @@ export class SignIns {
     const entry = await this.#twoFactor.withCode(person, given.code, () =>
       db.transaction().execute(async (tx) => {
         await this.#tickets.spend(tx, ticket)
-        current(await heldPerson(tx, personId))
+        const held = current(await heldPerson(tx, personId))
         await asPerson(person, () => this.#twoFactor.useCode(tx, person, given.code))
-        return this.#admission.admit(tx, person, visit)
+        return this.#admission.admit(tx, held, visit)
       }),
     )
     this.#admission.byNetwork.giveBack(visit.address)
