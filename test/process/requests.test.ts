@@ -10,11 +10,11 @@ import { brokenAlways } from './harness/invariants.ts'
 import { Requests, type World } from './harness/requests.ts'
 
 const REQUESTS = 10_000
-/** The first of them fill caches and compile what is hot, before memory is looked at. */
-const WARM_UP = 2_000
+/** The first half fills caches and compiles what is hot, before memory is looked at. */
+const WARM_UP = 5_000
 const AT_ONCE = 12
 const SEED = Number(process.env.BERTH_TEST_SEED ?? 1)
-const GROWTH_MB = 50
+const GROWTH_MB = 30
 const PORTS = { first: 22000, last: 22999 }
 /** How long bytes that are no request may leave the service waiting for more. */
 const PATIENCE_MS = 60
