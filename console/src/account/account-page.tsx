@@ -11,6 +11,7 @@ import { Copy } from '../ui/copy.tsx'
 import type { Example } from '../ui/example.ts'
 import { Card, Facts, Page } from '../ui/page.tsx'
 import { Loaded } from '../ui/states.tsx'
+import { useLimitValue } from './limit-value.ts'
 import { useAccountText } from './text.ts'
 
 const examples: readonly Example[] = [{ route: 'GET /account/me', berth: 'berth whoami', sdk: 'account.get' }]
@@ -70,14 +71,9 @@ function Profile({ account }: { account: Account }) {
 
 function Limits({ account: { quotas, limit_reasons: reasons } }: { account: Account }) {
   const t = useAccountText()
-  const format = useFormats()
+  const { money } = useFormats()
   const inWords = useWords()
-  const shown = (name: string, value: number) =>
-    name.endsWith('_mb')
-      ? format.ram(value)
-      : name.endsWith('_gb')
-        ? t.gb(format.number(value))
-        : format.number(value)
+  const shown = useLimitValue()
   const limits = useContext(Features).flatMap((feature) => feature.quotas ?? [])
   return (
     <Card title={t.limits} actions={<span className="muted small">{t.limitsAbout}</span>}>
@@ -95,9 +91,7 @@ function Limits({ account: { quotas, limit_reasons: reasons } }: { account: Acco
               </span>
               <progress className="bar" max={limit} value={used} aria-label={inWords(title)} />
               {next ? (
-                <span className="muted small">
-                  {t.raised(shown(name, next.limit), format.money(next.paid_rub))}
-                </span>
+                <span className="muted small">{t.raised(shown(name, next.limit), money(next.paid_rub))}</span>
               ) : null}
             </div>
           )

@@ -14,6 +14,7 @@ import { Facts } from '../ui/page.tsx'
 import { Announcements } from './announcements.tsx'
 import { Complaints } from './complaints.tsx'
 import { features } from './features.ts'
+import { Limits } from './limits.tsx'
 import { follow, useLostAt } from './live.ts'
 import { Brand, Navigation } from './navigation.tsx'
 import { Palette } from './palette.tsx'
@@ -115,6 +116,7 @@ function Lines() {
       <Held />
       <Complaints />
       <Announcements />
+      <Limits />
       {lostAt === null ? null : (
         <div className="connection">{t.lost(new Date(lostAt).toLocaleTimeString(locale))}</div>
       )}
