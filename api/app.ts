@@ -32,7 +32,14 @@ import { renting } from './wiring/servers.ts'
 export interface App
   extends Pick<
     ReturnType<typeof charging>,
-    'abuse' | 'complaintMails' | 'documentMails' | 'serviceMails' | 'limitKeeper' | 'billing' | 'payments'
+    | 'abuse'
+    | 'complaintMails'
+    | 'documentMails'
+    | 'limitMails'
+    | 'serviceMails'
+    | 'limitKeeper'
+    | 'billing'
+    | 'payments'
   > {
   http: FastifyInstance
   engine: Engine
@@ -70,7 +77,8 @@ export async function buildApp(given: AppOptions): Promise<App> {
   const { engine, connectivity, reconciler, backups, sampler, reverseDns } = rented
   const { mails, parts: signInParts } = signingIn(options)
   const { parts: chargeParts, ...charged } = charging(options, engine, signInParts)
-  const { abuse, complaintMails, documentMails, serviceMails, limitKeeper, billing, payments } = charged
+  const { abuse, complaintMails, documentMails, limitMails, serviceMails } = charged
+  const { limitKeeper, billing, payments } = charged
   const { events, webhooks, parts: pushParts } = pushing(options, access)
   const retention = new Retention({ db, clock, log: options.log, peers, cleaning: cleaning() })
   const parts = {
@@ -96,7 +104,7 @@ export async function buildApp(given: AppOptions): Promise<App> {
       // The engine is stopped first. Long polls and consoles end with it, so that the listener need not wait for them.
       const telling = [events, webhooks, consoles, mails]
       const watching = [engine, reconciler, backups, offsite, sampler, abuse]
-      const mailing = [complaintMails, documentMails, serviceMails]
+      const mailing = [complaintMails, documentMails, limitMails, serviceMails]
       const keeping = [limitKeeper, billing, payments, reverseDns, retention]
       const workers = [...watching, ...mailing, ...keeping, ...telling]
       await Promise.all(workers.map((worker) => worker.stop()))

@@ -2492,8 +2492,8 @@ export interface Person {
   name: string
   /** Language of mails: English or Russian */
   language: 'en' | 'ru'
-  /** Kinds of mails that the person does not want: the operator’s announcements, servers that are down, failed backups. Those about security, complaints and money always come */
-  muted_mails: Array<'announcements' | 'servers' | 'backups'>
+  /** Kinds of mails that the person does not want: the operator’s announcements, servers that are down, failed backups, limits that are nearly reached. Those about security, complaints and money always come */
+  muted_mails: Array<'announcements' | 'servers' | 'backups' | 'limits'>
   /** Whether the person runs this installation */
   is_operator: boolean
   /** Whether the person can sign in with a password */
@@ -2542,8 +2542,8 @@ export interface PersonUpdate {
   name?: string | undefined
   /** Language of mails: English or Russian */
   language?: 'en' | 'ru' | undefined
-  /** Kinds of mails that the person does not want: the operator’s announcements, servers that are down, failed backups. Those about security, complaints and money always come */
-  muted_mails?: Array<'announcements' | 'servers' | 'backups'> | undefined
+  /** Kinds of mails that the person does not want: the operator’s announcements, servers that are down, failed backups, limits that are nearly reached. Those about security, complaints and money always come */
+  muted_mails?: Array<'announcements' | 'servers' | 'backups' | 'limits'> | undefined
   /** Version of the terms that the person has accepted, as `operator.terms` of `GET /sign-in/options` has it; new people must send it if there are terms */
   accepted_terms?: string | undefined
 }

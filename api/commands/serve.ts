@@ -197,6 +197,7 @@ async function startWorkers(
   app.abuse.start()
   app.complaintMails.start()
   app.documentMails.start()
+  app.limitMails.start()
   app.serviceMails.start()
   app.limitKeeper.start()
   app.billing.start()

@@ -123,8 +123,11 @@ export interface ServerTable {
 /** A warning that was mailed to the people of an account. */
 export interface WarningTable {
   account_id: string
-  kind: WarningKind | ServiceMailKind
-  /** When the state began that it warns of, or for a deletion when that is due: a warning is sent once for each. */
+  kind: WarningKind | ServiceMailKind | `limit_${string}`
+  /**
+   * When the state began that it warns of, or for a deletion when that is due: a warning is sent once for each. The
+   * limit itself for one that is nearly reached.
+   */
   since: number
   sent_at: number
 }

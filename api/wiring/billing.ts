@@ -8,6 +8,7 @@ import { rollUpDue } from '../billing/rollup.ts'
 import { BillingWorker } from '../billing/worker.ts'
 import { expireDue } from '../credits/credits.ts'
 import type { Queries } from '../database/database.ts'
+import { quotas } from '../features.ts'
 import type { Engine } from '../operations/engine.ts'
 import type { PaymentProvider } from '../payments/provider.ts'
 import { Stripe } from '../payments/stripe.ts'
@@ -76,7 +77,7 @@ export function charging(
   })
   const watching = { db, clock, log, peers }
   const abuse = new AbuseWatch(watching)
-  const mailLoops = mailingLoops({ ...watching, secrets, ...mailing })
+  const mailLoops = mailingLoops({ ...watching, secrets, ...mailing }, quotas)
   const limitKeeper = new LimitKeeper({ ...watching, catalog })
   const missing = (accountId: string) => missingToResume(db, accountId)
   const parts = { billedItems, allServers, missingToResume: missing, providers, billingPage, customerOf }

@@ -1,13 +1,16 @@
 import { complaintMails } from '../abuse/complaint-mails.ts'
+import type { Quota } from '../feature.ts'
 import { documentMails } from '../people/letters/document-mails.ts'
 import type { Mailing } from '../people/letters/mail-loop.ts'
+import { limitMails } from '../servers/limit-mails.ts'
 import { serviceMails } from '../servers/service-mails.ts'
 
 /** Wires the loops that mail people about what rows note. */
-export function mailingLoops(mailing: Mailing) {
+export function mailingLoops(mailing: Mailing, quotas: readonly Quota[]) {
   return {
     complaintMails: complaintMails(mailing),
     documentMails: documentMails(mailing),
+    limitMails: limitMails(mailing, quotas),
     serviceMails: serviceMails(mailing),
   }
 }

@@ -39,12 +39,12 @@ export const Language = Type.Enum([...languages], {
 })
 
 /** Mails that are neither about security nor about money. */
-export const mutableMails = ['announcements', 'servers', 'backups'] as const
+export const mutableMails = ['announcements', 'servers', 'backups', 'limits'] as const
 export type MutableMail = (typeof mutableMails)[number]
 export const MutedMails = Type.Array(Type.Enum([...mutableMails], { examples: ['announcements'] }), {
   uniqueItems: true,
   description:
-    'Kinds of mails that the person does not want: the operator’s announcements, servers that are down, failed backups. Those about security, complaints and money always come',
+    'Kinds of mails that the person does not want: the operator’s announcements, servers that are down, failed backups, limits that are nearly reached. Those about security, complaints and money always come',
   examples: [[]],
 })
 

@@ -7,7 +7,7 @@ import { Card } from '../ui/page.tsx'
 import { Failed } from '../ui/states.tsx'
 import { useSecurityText } from './security-text.ts'
 
-const kinds = ['servers', 'backups', 'announcements'] as const
+const kinds = ['servers', 'backups', 'limits', 'announcements'] as const
 
 /** Mails that the person can do without. */
 export function MailsCard({ person }: { person: Person }) {

@@ -8,6 +8,7 @@ export const useOwnText = messages({
     mailKinds: {
       servers: 'Servers that are down',
       backups: 'Failed backups',
+      limits: 'Limits that are nearly reached',
       announcements: 'Maintenance, incidents and news of the operator',
     },
     mailsAbout: 'Mails about security and money always come.',
@@ -90,6 +91,7 @@ export const useOwnText = messages({
     mailKinds: {
       servers: 'Серверы, которые не работают',
       backups: 'Сбои резервного копирования',
+      limits: 'Лимиты, которые почти исчерпаны',
       announcements: 'Технические работы, сбои и новости оператора',
     },
     mailsAbout: 'Письма о безопасности и деньгах приходят всегда.',

@@ -131,6 +131,7 @@ export async function walkBackups(meter: Meter): Promise<void> {
   t.clock.advance(120_000)
   await meter.note('mail about servers: one is down', () => t.app.serviceMails.look())
   await meter.note('mail about servers: none is due', () => t.app.serviceMails.look())
+  await meter.note('look for limits that are nearly reached: none', () => t.app.limitMails.look())
 }
 
 /** Uses the routes by which servers reach each other and the world. */

@@ -1,0 +1,102 @@
+import { limitsBy, readUse } from '../accounts/quotas.ts'
+import { activeAccounts } from '../accounts/status.ts'
+import type { Queries } from '../database/database.ts'
+import type { Quota } from '../feature.ts'
+import type { Role } from '../http/contract/auth.ts'
+import { enqueueMail } from '../mail/queue.ts'
+import { limitsMail, type NearLimit } from '../people/letters/limits.ts'
+import { type Mailing, MailLoop } from '../people/letters/mail-loop.ts'
+import { readersOf } from '../people/membership/members.ts'
+
+/** The time between the begins of two passes over all accounts. */
+const EVERY_MS = 10 * 60_000
+/** An account gets one mail about limits within this time. */
+const PAUSE_MS = 24 * 3600_000
+/** Most of a smaller limit is all of it, or nothing. */
+const SMALLEST = 5
+/** The people who may do something about a limit. */
+const RUNNING: readonly Role[] = ['owner', 'admin', 'member']
+
+interface Due {
+  accountId: string
+  email: string
+  limits: readonly NearLimit[]
+}
+
+/** Mails people about limits of which an account uses four fifths: once until it uses less than seven tenths. */
+export function limitMails(mailing: Mailing, quotas: readonly Quota[]): MailLoop<Due> {
+  const { db } = mailing
+  const pass = { after: '', beganAt: Number.NEGATIVE_INFINITY }
+  return new MailLoop<Due>(mailing, {
+    about: 'limits',
+    due: async (now, atMost) => {
+      if (pass.after === '' && Math.abs(now - pass.beganAt) < EVERY_MS) return []
+      if (pass.after === '') pass.beganAt = now
+      const accounts = await activeAccounts(db)
+        .where('account_id', '>', pass.after)
+        .orderBy('account_id')
+        .limit(atMost)
+        .execute()
+      const due: Due[] = []
+      for (const { account_id } of accounts) due.push(...(await dueOf(db, account_id, quotas, now)))
+      pass.after = accounts.length < atMost ? '' : (accounts.at(-1)?.account_id ?? '')
+      return due
+    },
+    mail: (tx, due) => mail(tx, mailing, due),
+  })
+}
+
+const kindOf = (name: string) => `limit_${name}` as const
+
+/** Finds the limits that an account has come near to, and forgets those that it is far from again. */
+async function dueOf(db: Queries, accountId: string, quotas: readonly Quota[], now: number): Promise<Due[]> {
+  const { account, used } = await readUse(db, accountId, quotas)
+  const limits = Object.entries(limitsBy(account, quotas)).map(([name, { limit }]) => {
+    return { name, limit, used: used[name] ?? 0 }
+  })
+  const isNear = ({ limit, used }: NearLimit) => limit >= SMALLEST && used * 5 >= limit * 4
+  if (!limits.some(isNear)) return []
+  const noted = await db
+    .selectFrom('warnings')
+    .select(['kind', 'since', 'sent_at'])
+    .where('account_id', '=', accountId)
+    .where(
+      'kind',
+      'in',
+      limits.map(({ name }) => kindOf(name)),
+    )
+    .execute()
+  const far = limits.filter(({ limit, used }) => used * 10 < limit * 7).map(({ name }) => kindOf(name))
+  const ended = noted.filter(({ kind }) => far.some((one) => one === kind)).map(({ kind }) => kind)
+  if (ended.length > 0)
+    await db.deleteFrom('warnings').where('account_id', '=', accountId).where('kind', 'in', ended).execute()
+  if (noted.some(({ sent_at }) => Math.abs(now - sent_at) < PAUSE_MS)) return []
+  const isNews = ({ name, limit }: NearLimit) =>
+    !noted.some(({ kind, since }) => kind === kindOf(name) && since >= limit)
+  const news = limits.filter((limit) => isNear(limit) && isNews(limit))
+  return news.length > 0 ? [{ accountId, email: account.email, limits: news }] : []
+}
+
+/** Queues the mails to those who did not mute them, and notes the limits that they are about. */
+async function mail(tx: Queries, mailing: Mailing, { accountId, email, limits }: Due): Promise<void> {
+  const now = mailing.clock.now()
+  const claimed: NearLimit[] = []
+  for (const one of limits) if (await claim(tx, accountId, one, now)) claimed.push(one)
+  if (claimed.length === 0) return
+  const link = new URL('/account', mailing.siteUrl())
+  for (const reader of await readersOf(tx, accountId, RUNNING, 'limits'))
+    await enqueueMail(tx, mailing, limitsMail(reader, { account: email, limits: claimed }, link))
+}
+
+/** @returns false if another process was first */
+async function claim(tx: Queries, account_id: string, { name, limit }: NearLimit, now: number) {
+  const noted = { since: limit, sent_at: now }
+  const { numInsertedOrUpdatedRows = 0n } = await tx
+    .insertInto('warnings')
+    .values({ account_id, kind: kindOf(name), ...noted })
+    .onConflict((conflict) =>
+      conflict.columns(['account_id', 'kind']).doUpdateSet(noted).where('warnings.since', '<', limit),
+    )
+    .executeTakeFirst()
+  return numInsertedOrUpdatedRows > 0n
+}
