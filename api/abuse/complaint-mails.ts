@@ -3,6 +3,7 @@ import type { Queries } from '../database/database.ts'
 import { enqueueMail } from '../mail/queue.ts'
 import { complaintMail } from '../people/letters/complaints.ts'
 import { type Mailing, MailLoop } from '../people/letters/mail-loop.ts'
+import { pageOfAccount } from '../people/letters/mails.ts'
 import { readersOf } from '../people/membership/members.ts'
 import { noteMailed, wholeView } from './complaints.ts'
 
@@ -41,7 +42,7 @@ async function mail(tx: Queries, mailing: Mailing, complaintId: string): Promise
     .where('letter_at', '<=', now)
     .executeTakeFirst()
   if (!row?.letter) return
-  const link = new URL('/account/complaints', mailing.siteUrl())
+  const link = pageOfAccount(mailing.siteUrl(), '/account/complaints', row.account_id)
   const last = wholeView(now)(row).messages.at(-1)
   const said = last?.author === 'operator' ? last.text : null
   const facts = { ...row, letter: row.letter, last: said, deadlineAt: row.deadline_at }

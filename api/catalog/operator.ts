@@ -53,7 +53,10 @@ export interface Named {
  * @param billingPage the console's page, if payments can be made there
  */
 export function topUpUrl({ operator }: Named, accountId: string, billingPage: string | null): string | null {
-  return operator.paymentUrl?.replaceAll('{account_id}', accountId) ?? billingPage
+  return (
+    operator.paymentUrl?.replaceAll('{account_id}', accountId) ??
+    (billingPage && `${billingPage}?account=${accountId}`)
+  )
 }
 
 /** A sentence for the end of an error that only the operator can end; null if there is nothing to add. */

@@ -6,6 +6,7 @@ import type { Role } from '../http/contract/auth.ts'
 import { enqueueMail } from '../mail/queue.ts'
 import { limitsMail, type NearLimit } from '../people/letters/limits.ts'
 import { type Mailing, MailLoop } from '../people/letters/mail-loop.ts'
+import { pageOfAccount } from '../people/letters/mails.ts'
 import { readersOf } from '../people/membership/members.ts'
 
 /** The time between the begins of two passes over all accounts. */
@@ -83,7 +84,7 @@ async function mail(tx: Queries, mailing: Mailing, { accountId, email, limits }:
   const claimed: NearLimit[] = []
   for (const one of limits) if (await claim(tx, accountId, one, now)) claimed.push(one)
   if (claimed.length === 0) return
-  const link = new URL('/account', mailing.siteUrl())
+  const link = pageOfAccount(mailing.siteUrl(), '/account', accountId)
   for (const reader of await readersOf(tx, accountId, RUNNING, 'limits'))
     await enqueueMail(tx, mailing, limitsMail(reader, { account: email, limits: claimed }, link))
 }

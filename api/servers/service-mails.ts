@@ -5,6 +5,7 @@ import type { Role } from '../http/contract/auth.ts'
 import type { Mail } from '../mail/mailer.ts'
 import { enqueueMail } from '../mail/queue.ts'
 import { type Mailing, MailLoop } from '../people/letters/mail-loop.ts'
+import { pageOfAccount } from '../people/letters/mails.ts'
 import {
   type BackupFault,
   backupFailedMail,
@@ -41,7 +42,7 @@ export function serviceMails(mailing: Mailing): MailLoop<Due> {
       const queue = (facts: { servers: readonly unknown[] }, mail: (to: Reader) => Mail) =>
         facts.servers.length > 0 ? send(tx, mailing, { accountId, kind, now: clock.now() }, mail) : undefined
       const { email: account } = await findAccount(tx, accountId)
-      const link = new URL('/servers', mailing.siteUrl())
+      const link = pageOfAccount(mailing.siteUrl(), '/servers', accountId)
       if (kind === 'server_down') {
         const facts = { account, servers: await takeDown(tx, accountId) }
         await queue(facts, (to) => serverDownMail(to, facts, link))

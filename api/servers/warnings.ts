@@ -12,7 +12,7 @@ import type { Database, Queries } from '../database/database.ts'
 import type { Role } from '../http/contract/auth.ts'
 import { countMails, enqueueMail, MOST_WAITING } from '../mail/queue.ts'
 import { formatMoney } from '../money.ts'
-import { mailOf } from '../people/letters/mails.ts'
+import { mailOf, pageOfAccount } from '../people/letters/mails.ts'
 import { type WarningFacts, type WarningKind, warning } from '../people/letters/warnings.ts'
 import { readersOf } from '../people/membership/members.ts'
 import type { Secrets } from '../secrets.ts'
@@ -175,7 +175,7 @@ async function send(options: WarningOptions, due: Due, now: number): Promise<boo
     const site = new URL(options.siteUrl())
     const own = pageOf(kind)
     const page = own === '/billing' ? topUpUrl(options.catalog, accountId, options.billingPage()) : null
-    const link = page === null ? new URL(own, site) : new URL(page)
+    const link = page === null ? pageOfAccount(site.href, own, accountId) : new URL(page)
     const missing = await missingToResume(tx, accountId)
     const { balance, credit_limit } = (await ledgersOf(tx, [accountId])).get(accountId) ?? EMPTY_LEDGER
     const facts = {

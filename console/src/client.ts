@@ -1,5 +1,6 @@
 import { Berth, isBerthError } from '@berth/sdk'
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
+import { refuseLinked } from './linked.ts'
 import { accountOfTab, fetchInAccount, setAccountOfTab } from './tab.ts'
 
 /** A client for the page's own origin; the session's cookie goes with each request. */
@@ -18,6 +19,7 @@ function notice(error: Error): void {
   if (error.status === 401) for (const listener of listeners) listener()
   // The user was removed from the account, so the session is in another one, or in none.
   if (error.code !== 'not_a_member' || accountOfTab() === null) return
+  refuseLinked()
   setAccountOfTab(null)
   location.assign('/')
 }

@@ -1,6 +1,7 @@
 import type { Account } from '@berth/sdk'
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import { berth } from './client.ts'
+import { forgetLinked } from './linked.ts'
 import { setAccountOfTab } from './tab.ts'
 
 /** The signed-in user's account, its scopes and quotas. */
@@ -10,6 +11,7 @@ export const sessionQuery = queryOptions({
     const account = await berth.account.get({ signal })
     // Pins this tab to its account, even if another tab switches the session to another one.
     setAccountOfTab(account.account_id)
+    forgetLinked()
     return account
   },
 })

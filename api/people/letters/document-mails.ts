@@ -6,6 +6,7 @@ import { enqueueMail } from '../../mail/queue.ts'
 import { readersOf } from '../membership/members.ts'
 import { documentMail } from './documents.ts'
 import { type Mailing, MailLoop } from './mail-loop.ts'
+import { pageOfAccount } from './mails.ts'
 
 /** The people who may pay. */
 const PAYING: readonly Role[] = ['owner', 'admin', 'billing']
@@ -23,7 +24,7 @@ async function mail(tx: Queries, mailing: Mailing, documentId: string): Promise<
   const document = await takeToMail(tx, documentId)
   if (!document) return
   const { email: account } = await findAccount(tx, document.accountId)
-  const link = new URL('/billing', mailing.siteUrl())
+  const link = pageOfAccount(mailing.siteUrl(), '/billing', document.accountId)
   for (const reader of await readersOf(tx, document.accountId, PAYING))
     await enqueueMail(tx, mailing, documentMail(reader, { ...document, account }, link))
 }

@@ -16,6 +16,13 @@ export function letter(
   return mailOf(to, letters[to.language][kind](all), link)
 }
 
+/** A page of the console for the account that a mail is about, since its reader may be in several. */
+export function pageOfAccount(siteUrl: string, path: string, accountId: string): URL {
+  const page = new URL(path, siteUrl)
+  page.searchParams.set('account', accountId)
+  return page
+}
+
 /** A mail with these words. @param link the target of its button */
 export function mailOf(
   to: { email: string; language: PersonTable['language'] },

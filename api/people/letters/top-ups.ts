@@ -7,7 +7,7 @@ import type { Secrets } from '../../secrets.ts'
 import { readersOf } from '../membership/members.ts'
 import type { PersonTable } from '../person/tables.ts'
 import type { Letter } from './letters.ts'
-import { mailOf } from './mails.ts'
+import { mailOf, pageOfAccount } from './mails.ts'
 import { on } from './warnings.ts'
 
 /** The people who may pay. */
@@ -21,7 +21,7 @@ export async function tellDeclined(
   declined: { amount: number; nextAt: number | null },
 ): Promise<void> {
   if ((await countMails(tx)) >= MOST_WAITING) return
-  const link = new URL('/billing', options.siteUrl())
+  const link = pageOfAccount(options.siteUrl(), '/billing', accountId)
   for (const reader of await readersOf(tx, accountId, PAYING))
     await enqueueMail(tx, options, mailOf(reader, letterOf(reader.language, link.host, declined), link))
 }

@@ -3,6 +3,7 @@ import { Outlet, useNavigate, useRouterState } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import { Features } from '../feature.ts'
 import { useFormats } from '../format.ts'
+import { wasRefused } from '../linked.ts'
 import { Contact } from '../people/hoster.tsx'
 import { SignInAgain } from '../people/sign-in-again.tsx'
 import { TermsGate } from '../people/terms-gate.tsx'
@@ -105,6 +106,13 @@ function Held() {
   )
 }
 
+/** Tells people who followed a link to an account that they are not in. */
+function NotMember() {
+  const t = useAppText()
+  const account = useQuery(sessionQuery).data
+  return account && wasRefused ? <div className="connection">{t.notMember(account.name)}</div> : null
+}
+
 /** Notices about the account's status, a lost connection and a newer console. */
 function Lines() {
   const t = useAppText()
@@ -113,6 +121,7 @@ function Lines() {
   const { locale } = useFormats()
   return (
     <div role="status">
+      <NotMember />
       <Held />
       <Complaints />
       <Announcements />

@@ -27,6 +27,8 @@ export const useAppText = messages({
     questions: 'Questions:',
     announced: { maintenance: 'Maintenance', incident: 'Incident', notice: 'News' },
     period: (from: string, until: string | null) => (until ? `${from} – ${until}` : `from ${from}`),
+    notMember: (name: string) =>
+      `The link leads to an account that you are not a member of. This is the account ${name}.`,
     nearLimits: (limits: string) => `Limits nearly reached: ${limits}.`,
     raiseLimits: 'How to raise them',
     hide: 'Hide',
@@ -73,6 +75,8 @@ export const useAppText = messages({
     questions: 'Вопросы:',
     announced: { maintenance: 'Технические работы', incident: 'Сбой', notice: 'Новость' },
     period: (from: string, until: string | null) => (until ? `${from} – ${until}` : `с ${from}`),
+    notMember: (name: string) =>
+      `Ссылка ведёт в аккаунт, участником которого вы не являетесь. Это аккаунт ${name}.`,
     nearLimits: (limits: string) => `Лимиты почти исчерпаны: ${limits}.`,
     raiseLimits: 'Как их увеличить',
     hide: 'Скрыть',

@@ -2,6 +2,7 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useRouter } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import { berth, queryClient } from '../client.ts'
+import { linkedAccount } from '../linked.ts'
 import { setAccountOfTab } from '../tab.ts'
 import { Failed } from '../ui/states.tsx'
 import { CodeForm } from './code-form.tsx'
@@ -13,11 +14,11 @@ import { usePeopleText } from './text.ts'
 
 const route = getRouteApi('/sign-in')
 
-/** Clears the data of the previous person, and opens the page that this one requested. */
+/** Clears the data of the previous person, and opens the page and the account that this one requested. */
 export function useEnter(next = '/'): () => void {
   const router = useRouter()
   return () => {
-    setAccountOfTab(null)
+    setAccountOfTab(linkedAccount())
     queryClient.clear()
     router.history.push(next)
   }

@@ -50,14 +50,14 @@ test('an invoice is mailed once to those who may pay, in their language, and a s
 
 You have nothing to pay for it.
 
-Open billing: http://localhost/billing
+Open billing: http://localhost/billing?account=${t.accountId}
 
 You receive this mail because you may pay for this account.
 `,
   )
   expect(russian?.subject).toBe('Счёт на localhost: декабрь 2026 г.')
   expect(russian?.text).toContain('выставлен счёт EX-2, декабрь 2026 г.: 120.00 ₽.')
-  expect(russian?.link).toBe('http://localhost/billing')
+  expect(russian?.link).toBe(`http://localhost/billing?account=${t.accountId}`)
   expect(await mailed(t)).toEqual([])
 })
 

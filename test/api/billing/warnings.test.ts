@@ -59,7 +59,7 @@ test('before servers are suspended and deleted, the people who can prevent it ar
     'ann@example.com: Your balance at localhost lasts less than a day',
     'boris@example.com: Баланс на localhost закончится меньше чем через день',
   ])
-  expect(t.mails[0]?.text).toContain('Open billing: http://localhost/billing')
+  expect(t.mails[0]?.text).toContain(`Open billing: http://localhost/billing?account=${t.accountId}\n`)
   const suspended = await hours(t, 72)
   expect(suspended).toEqual([
     'ann@example.com: Your servers at localhost are suspended',

@@ -206,7 +206,7 @@ test('an account has at most ten open payments, and one that is suspended can pa
 
 test('where payments can be made, the balance and refusals lead to the billing page', async () => {
   const { t } = await withPayments()
-  const page = 'http://localhost/billing'
+  const page = `http://localhost/billing?account=${t.accountId}`
   expect((await t.call('GET', '/account/balance')).body.top_up_url).toBe(page)
   const refused = await t.call('POST', '/servers', await order(t.call))
   expect(codeOf(refused)).toEqual([402, 'insufficient_balance'])

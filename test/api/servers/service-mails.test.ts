@@ -68,7 +68,9 @@ ${(await addressOf(t, first)) ?? first}: the host does not answer. The server ma
 `,
   )
   expect(english?.text.match(/the host does not answer/g)).toHaveLength(10)
-  expect(english?.text).toContain('More servers: 2.\n\nOpen the servers: http://localhost/servers')
+  expect(english?.text).toContain(
+    `More servers: 2.\n\nOpen the servers: http://localhost/servers?account=${t.accountId}\n`,
+  )
   expect(russian?.subject).toBe('Серверы на localhost не работали: 12')
   expect(russian?.text).toContain('узел не отвечает.')
   await t.app.reconciler.look()
