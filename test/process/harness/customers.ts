@@ -61,19 +61,20 @@ export class Customers {
     const count = (status: number | string) => {
       const kind = `${method} ${url.split('/')[1]} ${status}`
       this.replies.set(kind, (this.replies.get(kind) ?? 0) + 1)
-      // A machine may be busy: what is only late is no refusal.
-      if (status !== 'late' && !(Number(status) < 500)) this.refused.push(kind)
+      return kind
     }
     try {
       const reply = await Promise.race([service.send(method, url, body, headers), sleep(PATIENCE_MS)])
-      count(reply?.status ?? 'late')
+      const kind = count(reply?.status ?? 'late')
+      // A machine may be busy: what is only late is no refusal.
       if (!reply) return null
       const text = await Promise.race([reply.text(), sleep(PATIENCE_MS)])
+      if (reply.status >= 500) this.refused.push(`${kind}: ${text}`)
       if (text === undefined) return null
       if (reply.status >= 500 && reply.status !== 503) this.strange.push(`${method} ${url}: ${text}`)
       return { status: reply.status, body: JSON.parse(text || 'null') }
     } catch (error) {
-      count(`none (${error instanceof Error ? error.cause : error})`)
+      this.refused.push(count(`none (${error instanceof Error ? error.cause : error})`))
       return null
     }
   }
