@@ -20,6 +20,7 @@ const OPERATED = [
   'abuse',
   'complaints',
   'payments',
+  'documents',
   'promo-codes',
   'operations',
   'announcements',

@@ -7,22 +7,13 @@ import { SelectField, TextArea, TextField } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import { useFieldError } from '../ui/problems.ts'
 import { useOperatedComplaintText } from './complaint-text.ts'
+import { findAccount } from './queries.ts'
 
 const LONGEST_TEXT = 4_000
 const LONGEST_MESSAGE = 2_000
 const outcomes = ['solved', 'unfounded', 'measures_taken'] as const
 
 const refresh = () => queryClient.invalidateQueries({ queryKey: ['operator'] })
-
-/** The account that a field names; null if there is none. */
-async function accountIdOf(given: string): Promise<string | null> {
-  const { items } = await berth.operator.accounts({ search: given })
-  const wanted = given.toLowerCase()
-  const account = items.find(
-    ({ account_id, email }) => account_id === wanted || email.toLowerCase() === wanted,
-  )
-  return account?.account_id ?? null
-}
 
 /** Opens a complaint about an account. */
 export function ComplaintForm({ onDone }: { onDone: () => void }) {
@@ -36,12 +27,12 @@ export function ComplaintForm({ onDone }: { onDone: () => void }) {
   const [isUnknown, setIsUnknown] = useState(false)
   const open = useMutation({
     mutationFn: async () => {
-      const id = await accountIdOf(account.trim())
-      setIsUnknown(id === null)
-      if (id === null) return false
+      const found = await findAccount(account.trim())
+      setIsUnknown(found === null)
+      if (found === null) return false
       const place = server.trim() === '' ? {} : { server_id: server.trim() }
       const body = { kind, text: text.trim(), deadline_hours: Number(hours), ...place }
-      await berth.operator.openComplaint(id, body)
+      await berth.operator.openComplaint(found.account_id, body)
       return true
     },
     onSuccess: async (isOpened) => {

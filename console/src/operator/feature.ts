@@ -1,7 +1,7 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
 import type { Feature } from '../feature.ts'
 import { readOffset, shell } from '../routes.ts'
-import { readAbuseSearch, readAccountsSearch, readComplaintsSearch } from './queries.ts'
+import { readAbuseSearch, readAccountsSearch, readComplaintsSearch, readDocumentsSearch } from './queries.ts'
 
 const accountsPage = createRoute({
   getParentRoute: () => shell,
@@ -56,6 +56,13 @@ const promoCodesPage = createRoute({
   component: lazyRouteComponent(() => import('./promo-page.tsx'), 'PromoCodesPage'),
 })
 
+const documentsPage = createRoute({
+  getParentRoute: () => shell,
+  path: '/operator/documents',
+  validateSearch: readDocumentsSearch,
+  component: lazyRouteComponent(() => import('./documents-page.tsx'), 'OperatedDocumentsPage'),
+})
+
 const abusePage = createRoute({
   getParentRoute: () => shell,
   path: '/operator/abuse',
@@ -76,6 +83,7 @@ export const operator = {
     abusePage,
     complaintsPage,
     paymentsPage,
+    documentsPage,
     promoCodesPage,
     operationsPage,
     announcementsPage,
@@ -87,6 +95,12 @@ export const operator = {
     { route: abusePage, group: 'operator', title: { en: 'Abuse', ru: 'Злоупотребления' }, icon: 'shield' },
     { route: complaintsPage, group: 'operator', title: { en: 'Complaints', ru: 'Жалобы' }, icon: 'alert' },
     { route: paymentsPage, group: 'operator', title: { en: 'Payments', ru: 'Платежи' }, icon: 'billing' },
+    {
+      route: documentsPage,
+      group: 'operator',
+      title: { en: 'Documents', ru: 'Документы' },
+      icon: 'book',
+    },
     {
       route: promoCodesPage,
       group: 'operator',

@@ -48,6 +48,42 @@ export const paymentsQuery = (hasProblem: boolean, offset: number) =>
     refetchInterval: 5_000,
   })
 
+export interface DocumentsSearch {
+  /** The id of the account. */
+  customer?: string
+  offset?: number
+}
+
+export function readDocumentsSearch({ customer, offset }: Record<string, unknown>): DocumentsSearch {
+  return {
+    ...(typeof customer === 'string' && customer !== '' ? { customer } : {}),
+    ...(typeof offset === 'number' && offset > 0 ? { offset } : {}),
+  }
+}
+
+/** The account that an address or id names; null if there is none. */
+export async function findAccount(given: string) {
+  const { items } = await berth.operator.accounts({ search: given })
+  const wanted = given.toLowerCase()
+  return items.find(({ account_id, email }) => [account_id, email.toLowerCase()].includes(wanted)) ?? null
+}
+
+export const operatedAccountQuery = (given: string) =>
+  queryOptions({ queryKey: ['operator', 'account', given], queryFn: () => findAccount(given) })
+
+export const operatedDocumentsQuery = (accountId: string, offset: number) =>
+  queryOptions({
+    queryKey: ['operator', 'documents', accountId, offset],
+    queryFn: ({ signal }) => berth.operator.documents(accountId, { limit: PAGE, offset }, { signal }),
+    placeholderData: keepPreviousData,
+  })
+
+export const operatedDocumentQuery = (accountId: string, documentId: string) =>
+  queryOptions({
+    queryKey: ['operator', 'documents', accountId, documentId],
+    queryFn: ({ signal }) => berth.operator.document(accountId, documentId, { signal }),
+  })
+
 export const promoCodesQuery = (offset: number) =>
   queryOptions({
     queryKey: ['operator', 'promo-codes', offset],

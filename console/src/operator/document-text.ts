@@ -1,0 +1,48 @@
+import { messages } from '../messages.ts'
+
+export const useDocumentText = messages({
+  en: {
+    documents: 'Documents',
+    about: 'Invoices of an account. What is wrong in one is corrected by a document of its own.',
+    accountField: 'E-mail address or ID of the account',
+    show: 'Show documents',
+    noAccount: 'No such account.',
+    of: (email: string) => `Documents of ${email}`,
+    none: 'No documents',
+    correct: 'Correct',
+    correctOf: (number: string) => `Correct invoice ${number}`,
+    formAbout:
+      'The note gets the next number and the rate of VAT of the invoice, and changes the balance at once. It can’t be deleted.',
+    type: 'Type',
+    types: { credit_note: 'Issue the credit note', debit_note: 'Issue the debit note' },
+    item: 'Item',
+    whole: 'The whole invoice',
+    amount: 'Amount in rubles',
+    asItems: 'As the items of the invoice.',
+    withoutVat: 'As the items of the invoice: without VAT, which is added.',
+    reason: 'Reason',
+    reasonAbout: 'The customer sees it in the document.',
+  },
+  ru: {
+    documents: 'Документы',
+    about: 'Счета аккаунта. Ошибки в счёте исправляет отдельный документ.',
+    accountField: 'Адрес почты или ID аккаунта',
+    show: 'Показать документы',
+    noAccount: 'Такого аккаунта нет.',
+    of: (email: string) => `Документы аккаунта ${email}`,
+    none: 'Документов нет',
+    correct: 'Исправить',
+    correctOf: (number: string) => `Исправить счёт ${number}`,
+    formAbout:
+      'Корректировка получает следующий номер и ставку НДС счёта и сразу меняет баланс. Удалить её нельзя.',
+    type: 'Тип',
+    types: { credit_note: 'Уменьшить счёт', debit_note: 'Увеличить счёт' },
+    item: 'Позиция',
+    whole: 'Весь счёт',
+    amount: 'Сумма в рублях',
+    asItems: 'Как в позициях счёта.',
+    withoutVat: 'Как в позициях счёта: без НДС, он добавляется.',
+    reason: 'Причина',
+    reasonAbout: 'Клиент увидит её в документе.',
+  },
+})
