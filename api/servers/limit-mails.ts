@@ -8,6 +8,7 @@ import { limitsMail, type NearLimit } from '../people/letters/limits.ts'
 import { type Mailing, MailLoop } from '../people/letters/mail-loop.ts'
 import { pageOfAccount } from '../people/letters/mails.ts'
 import { readersOf } from '../people/membership/members.ts'
+import type { WarningTable } from './tables.ts'
 
 /** The time between the begins of two passes over all accounts. */
 const EVERY_MS = 10 * 60_000
@@ -38,8 +39,13 @@ export function limitMails(mailing: Mailing, quotas: readonly Quota[]): MailLoop
         .orderBy('account_id')
         .limit(atMost)
         .execute()
+      const noted = await notedFor(
+        db,
+        accounts.map(({ account_id }) => account_id),
+      )
       const due: Due[] = []
-      for (const { account_id } of accounts) due.push(...(await dueOf(db, account_id, quotas, now)))
+      for (const { account_id: id } of accounts)
+        due.push(...(await dueOf(db, { id, noted: noted.get(id) ?? [] }, quotas, now)))
       pass.after = accounts.length < atMost ? '' : (accounts.at(-1)?.account_id ?? '')
       return due
     },
@@ -49,24 +55,32 @@ export function limitMails(mailing: Mailing, quotas: readonly Quota[]): MailLoop
 
 const kindOf = (name: string) => `limit_${name}` as const
 
+type Noted = Pick<WarningTable, 'account_id' | 'kind' | 'since' | 'sent_at'>
+
+/** The limits that accounts were told of, by account. */
+async function notedFor(db: Queries, accountIds: readonly string[]): Promise<Map<string, Noted[]>> {
+  if (accountIds.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('warnings')
+    .select(['account_id', 'kind', 'since', 'sent_at'])
+    .where('account_id', 'in', accountIds)
+    .where('kind', 'like', kindOf('%'))
+    .execute()
+  return Map.groupBy(rows, ({ account_id }) => account_id)
+}
+
 /** Finds the limits that an account has come near to, and forgets those that it is far from again. */
-async function dueOf(db: Queries, accountId: string, quotas: readonly Quota[], now: number): Promise<Due[]> {
+async function dueOf(
+  db: Queries,
+  { id: accountId, noted }: { id: string; noted: readonly Noted[] },
+  quotas: readonly Quota[],
+  now: number,
+): Promise<Due[]> {
   const { account, used } = await readUse(db, accountId, quotas)
   const limits = Object.entries(limitsBy(account, quotas)).map(([name, { limit }]) => {
     return { name, limit, used: used[name] ?? 0 }
   })
   const isNear = ({ limit, used }: NearLimit) => limit >= SMALLEST && used * 5 >= limit * 4
-  if (!limits.some(isNear)) return []
-  const noted = await db
-    .selectFrom('warnings')
-    .select(['kind', 'since', 'sent_at'])
-    .where('account_id', '=', accountId)
-    .where(
-      'kind',
-      'in',
-      limits.map(({ name }) => kindOf(name)),
-    )
-    .execute()
   const far = limits.filter(({ limit, used }) => used * 10 < limit * 7).map(({ name }) => kindOf(name))
   const ended = noted.filter(({ kind }) => far.some((one) => one === kind)).map(({ kind }) => kind)
   if (ended.length > 0)
