@@ -42,9 +42,14 @@ test('payments, charges and the audit log can be read', async () => {
   ])
 })
 
-test('the balance is shown in a second currency, too, marked as approximate', async () => {
+test('the balance and prices are shown in a second currency, too, marked as approximate', async () => {
   const t = await loggedIn({ ...withEuros(), balance: '500' })
   await expectSession(t, 'second-currency', ['balance', 'balance -o json', 'balance --currency EUR'])
+  await expectSession(t, 'second-currency-quote', [
+    'quote --preset nano',
+    'quote --preset nano -o json',
+    'quote --preset giant',
+  ])
 })
 
 test('the account is topped up in euros, which become rubles when they arrive', async () => {
