@@ -2622,7 +2622,7 @@ export interface Problem {
   /** Id of the request; quote it when you report a problem to the operator */
   request_id: string
   /** Stable code for programs */
-  code: 'access_denied' | 'account_exists' | 'account_frozen' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'announcement_ended' | 'announcement_not_found' | 'authorization_pending' | 'backend_unavailable' | 'backup_not_found' | 'backup_not_ready' | 'bad_request' | 'bank_transaction_taken' | 'complaint_closed' | 'complaint_not_found' | 'correction_too_large' | 'delete_protected' | 'document_not_correctable' | 'document_not_found' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'image_in_use' | 'image_not_found' | 'image_not_uploading' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'iso_in_use' | 'iso_is_public' | 'iso_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'payment_method_not_found' | 'payment_not_found' | 'payment_refused' | 'payments_off' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'promo_code_exists' | 'promo_code_invalid' | 'promo_code_not_found' | 'promo_code_redeemed' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'refund_too_large' | 'rescue_conflict' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'snapshot_in_use' | 'snapshot_not_found' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'too_many_announcements' | 'too_many_complaints' | 'too_many_corrections' | 'too_many_credits' | 'too_many_messages' | 'too_many_open_payments' | 'too_many_payment_methods' | 'too_many_transfers' | 'transfer_not_found' | 'transfers_not_offered' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'volume_detached' | 'volume_in_use' | 'volume_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password' | 'insufficient_scope' | 'validation_failed' | 'slow_down' | 'quota_exceeded' | 'ssh_key_exists' | 'server_state_conflict' | 'operation_in_progress' | 'insufficient_balance' | 'capacity_unavailable' | 'not_supported' | 'address_unavailable' | 'upload_offset'
+  code: 'access_denied' | 'account_exists' | 'account_frozen' | 'account_in_use' | 'account_not_found' | 'account_status_conflict' | 'account_suspended' | 'account_token_required' | 'address_in_use' | 'address_not_allowed' | 'address_not_found' | 'already_member' | 'announcement_ended' | 'announcement_not_found' | 'authorization_pending' | 'backend_unavailable' | 'backup_not_found' | 'backup_not_ready' | 'bad_request' | 'bank_transaction_taken' | 'complaint_closed' | 'complaint_not_found' | 'correction_too_large' | 'delete_protected' | 'document_not_correctable' | 'document_not_found' | 'email_unverified' | 'expired_token' | 'firewall_in_use' | 'firewall_limit_reached' | 'firewall_not_found' | 'idempotency_key_in_use' | 'idempotency_key_reused' | 'identity_for_another' | 'identity_not_found' | 'image_in_use' | 'image_not_found' | 'image_not_uploading' | 'internal_error' | 'invalid_json' | 'invalid_token' | 'invitation_for_another' | 'invitation_not_found' | 'iso_in_use' | 'iso_is_public' | 'iso_not_found' | 'last_owner' | 'link_invalid' | 'member_not_found' | 'method_not_allowed' | 'missing_token' | 'network_address_unavailable' | 'network_attached' | 'network_in_use' | 'network_not_found' | 'no_account' | 'no_console' | 'no_provider' | 'not_a_member' | 'operation_not_found' | 'operator_required' | 'origin_not_allowed' | 'owner_unclear' | 'passkey_limit_reached' | 'passkey_not_found' | 'passkey_refused' | 'passkeys_unavailable' | 'payload_too_large' | 'payment_method_not_found' | 'payment_not_found' | 'payment_refused' | 'payments_off' | 'person_required' | 'port_is_system' | 'port_not_found' | 'port_taken' | 'precondition_failed' | 'project_is_default' | 'project_not_empty' | 'project_not_found' | 'promo_code_exists' | 'promo_code_invalid' | 'promo_code_not_found' | 'promo_code_redeemed' | 'provider_refused' | 'rate_limited' | 'reference_taken' | 'refund_too_large' | 'rescue_conflict' | 'role_not_allowed' | 'route_not_found' | 'server_not_found' | 'session_ended' | 'session_not_found' | 'sign_in_again' | 'sign_in_failed' | 'sign_up_closed' | 'snapshot_in_use' | 'snapshot_not_found' | 'ssh_key_not_found' | 'terms_not_accepted' | 'ticket_invalid' | 'token_expired' | 'token_not_found' | 'token_not_revocable' | 'token_revoked' | 'too_many_announcements' | 'too_many_complaints' | 'too_many_corrections' | 'too_many_credits' | 'too_many_messages' | 'too_many_open_payments' | 'too_many_payment_methods' | 'too_many_transfers' | 'transfer_not_found' | 'transfers_not_offered' | 'two_factor_off' | 'two_factor_on' | 'two_factor_required' | 'unsupported_media_type' | 'user_code_not_found' | 'volume_detached' | 'volume_in_use' | 'volume_not_found' | 'webhook_not_found' | 'webhook_not_verified' | 'wrong_code' | 'wrong_password' | 'insufficient_scope' | 'validation_failed' | 'slow_down' | 'quota_exceeded' | 'ssh_key_exists' | 'server_state_conflict' | 'operation_in_progress' | 'insufficient_balance' | 'capacity_unavailable' | 'not_supported' | 'address_unavailable' | 'upload_offset' | 'server_attached'
   /** The scope that is needed */
   required_scope?: string | undefined
   /** Scopes that are accepted; one of them is enough */
@@ -2669,6 +2669,15 @@ export interface Problem {
   feature?: 'public_ipv4' | 'public_ipv6' | 'published_ports' | 'private_networks' | 'firewalls' | 'console' | 'snapshots' | 'backups' | 'images' | 'reset_password' | 'volumes' | 'rescue' | 'live_resize' | 'screen' | 'isos' | undefined
   /** Bytes that have arrived */
   uploaded_bytes?: number | undefined
+  /** All of them */
+  attachments?: Array<{
+    /** Kind of the object; a firewall may have the server by its labels */
+    type: 'volume' | 'network' | 'firewall' | 'address' | 'iso'
+    /** Id of the object */
+    id: string
+    /** Its name, or the address */
+    name: string
+  }> | undefined
 }
 
 export interface Project {
@@ -3213,6 +3222,32 @@ export interface Server {
   delete_at: string | null
 }
 
+export interface ServerAttachedProblem {
+  /** urn:berth:problem: followed by the code */
+  type: string
+  /** Kind of error, for people */
+  title: string
+  /** The HTTP status */
+  status: number
+  /** What happened and what to do, for people */
+  detail: string
+  /** Path of the request */
+  instance: string
+  /** Id of the request; quote it when you report a problem to the operator */
+  request_id: string
+  /** Stable code for programs */
+  code: 'server_attached'
+  /** All of them */
+  attachments: Array<{
+    /** Kind of the object; a firewall may have the server by its labels */
+    type: 'volume' | 'network' | 'firewall' | 'address' | 'iso'
+    /** Id of the object */
+    id: string
+    /** Its name, or the address */
+    name: string
+  }>
+}
+
 export interface ServerCreate {
   /** Whether the size is a preset or chosen freely */
   plan_type: 'preset' | 'custom'
@@ -3621,6 +3656,15 @@ export interface ServerMetrics {
     /** Oldest first, at multiples of `step` */
     points: Array<[number, number | null]>
   }>
+}
+
+export interface ServerMove {
+  /** Account that gets the server, and pays for it */
+  account_id: string
+  /** Project of that account that it gets into (default: the default project) */
+  project_id?: string | undefined
+  /** Reason, at most 200 characters; the customer sees it */
+  reason: string
 }
 
 export interface ServerReason {
@@ -6149,6 +6193,15 @@ export interface Routes {
     body: ServerReason
     reply: OperatedServer
   }
+  /** Move a stopped server to another account */
+  'POST /operator/servers/{server_id}/move': {
+    path: {
+      /** Id of the server, a UUID */
+      server_id: string
+    }
+    body: ServerMove
+    reply: OperatedServer
+  }
   /** Start a server of any account */
   'POST /operator/servers/{server_id}/start': {
     path: {
@@ -6557,6 +6610,7 @@ export type ErrorCode =
   | 'refund_too_large'
   | 'rescue_conflict'
   | 'role_not_allowed'
+  | 'server_attached'
   | 'server_not_found'
   | 'server_state_conflict'
   | 'session_ended'

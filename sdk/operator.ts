@@ -19,6 +19,7 @@ import type {
   RefundCreate,
   RescueRequest,
   ServerCreate,
+  ServerMove,
   ServerReason,
   ServerStop,
   ServerTermination,
@@ -46,6 +47,9 @@ const servers = (call: Call) => ({
     call('POST /operator/servers/{server_id}/suspend', { path: { server_id }, body }, options),
   resumeServer: (server_id: string, body: ServerReason, options?: CallOptions) =>
     call('POST /operator/servers/{server_id}/resume', { path: { server_id }, body }, options),
+  /** Gives a stopped server to another account, which pays for it from then on. */
+  moveServer: (server_id: string, body: ServerMove, options?: CallOptions) =>
+    call('POST /operator/servers/{server_id}/move', { path: { server_id }, body }, options),
   startServer: (server_id: string, body: ServerReason, options?: CallOptions) =>
     call('POST /operator/servers/{server_id}/start', { path: { server_id }, body }, options),
   stopServer: (server_id: string, body: ServerStop, options?: CallOptions) =>

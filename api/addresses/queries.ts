@@ -11,6 +11,7 @@ export function billedAddresses(db: Queries, servers: Lent<{ server_id: string; 
     .leftJoin(servers(db).as('holder'), 'holder.server_id', 'addresses.server_id')
     .select(({ fn }) => [
       'address_id as item_id',
+      'addresses.account_id',
       'address as name',
       fn.coalesce('holder.project_id', 'addresses.project_id').as('project_id'),
       sql<number>`CASE WHEN released_at IS NULL THEN 0 ELSE 1 END`.as('is_gone'),

@@ -13,7 +13,7 @@ import { EMPTY_LEDGER, fundsOf, isAboveLine, standing } from './standing.ts'
 import type { LedgerTable, TransactionTable } from './tables.ts'
 
 /** Every item that is or was billed, with its last name; for an address, the address itself. */
-export type NamedItems = Lent<{ item_id: string; name: string }>
+export type NamedItems = Lent<{ item_id: string; account_id: string; name: string }>
 
 export interface Entry {
   accountId: string
@@ -320,7 +320,7 @@ export async function listTransactions(db: Queries, lent: NamedItems, accountId:
     .offset(page.offset)
     .execute()
   const ids = new Set(entries.flatMap(({ item_id }) => item_id ?? []))
-  const names = await namesOf(db, lent, [...ids])
+  const names = await namesOf(db, lent, accountId, [...ids])
   const items = entries.map((entry) => ({ ...entry, item_name: names.get(entry.item_id ?? '') ?? null }))
   // Only the numbers of entries that were rolled up are missing.
   const ledger = await db
@@ -331,11 +331,11 @@ export async function listTransactions(db: Queries, lent: NamedItems, accountId:
   return { items, total: ledger?.total ?? 0 }
 }
 
-/** The names of items, by their ids; items that are unknown are absent. */
-export async function namesOf(db: Queries, items: NamedItems, itemIds: readonly string[]) {
+/** The names of items of an account, by their ids; those that are unknown, or moved to another account, are absent. */
+export async function namesOf(db: Queries, items: NamedItems, accountId: string, itemIds: readonly string[]) {
   if (itemIds.length === 0) return new Map<string, string>()
-  const named = db.selectFrom(items(db).as('items')).select(['item_id', 'name'])
-  const rows = await named.where('item_id', 'in', itemIds).execute()
+  const own = db.selectFrom(items(db).as('items')).where('account_id', '=', accountId)
+  const rows = await own.select(['item_id', 'name']).where('item_id', 'in', itemIds).execute()
   return new Map(rows.map(({ item_id, name }) => [item_id, name]))
 }
 

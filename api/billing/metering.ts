@@ -95,7 +95,8 @@ export async function chargeBatch(
       rates: rates.get(item_id) ?? [],
       sent: sent.get(item_id) ?? new Map(),
       isGone: is_gone === 1,
-      now,
+      // This also holds for a rate that has ended: an hour has one charge, even if another rate begins in it.
+      until: Math.max(meter.charged_until, wholeHour(now)),
     })
     const entries = charges.map(({ hour, seconds, bytes, amount }): Entry => {
       const charged = { item_type, item_id, project_id, hour, seconds, bytes }
@@ -112,18 +113,17 @@ export async function chargeBatch(
   return meters.length
 }
 
+/** The usage of an item, and the moment up to which it is charged. */
 interface Used {
   rates: readonly Rate[]
   /** Bytes, by the start of the calendar month. */
   sent: ReadonlyMap<number, number>
   isGone: boolean
-  now: number
+  until: number
 }
 
-/** The charges that are due for an item, and its meter after them. */
-function readMeter(meter: BillingMeterTable, { rates, sent, isGone, now }: Used) {
-  // This also holds for a rate that has ended: an hour has one charge, even if another rate begins in it.
-  const until = Math.max(meter.charged_until, wholeHour(now))
+/** The charges for an item up to a moment, and its meter after them. */
+export function readMeter(meter: BillingMeterTable, { rates, sent, isGone, until }: Used) {
   const last = rates.at(-1)
   // A late charge may meet a rate that has ended since: the time up to its end is charged with its own hour.
   const isLeft = last !== undefined && (last.ends_at === null || last.ends_at > until)
@@ -215,7 +215,7 @@ async function moveMeters(tx: Queries, meters: readonly BillingMeterTable[]): Pr
 }
 
 /** An hour belongs to the project in which the item is when it is charged. */
-async function findItems(tx: Queries, items: BilledItems, itemIds: readonly string[]) {
+export async function findItems(tx: Queries, items: BilledItems, itemIds: readonly string[]) {
   const rows = await tx
     .selectFrom(items(tx).as('items'))
     .select(['item_id', 'project_id', 'is_gone'])

@@ -56,7 +56,7 @@ export async function beginRate(tx: Queries, item: BilledItem, price: Price, mom
   await insertRate(tx, item, price, at)
 }
 
-async function insertRate(tx: Queries, item: BilledItem, price: Price, at: number): Promise<void> {
+export async function insertRate(tx: Queries, item: BilledItem, price: Price, at: number): Promise<void> {
   const { price_hour, price_month, traffic_gb = 0, traffic_price = 0 } = price
   const terms = { price_hour, price_month, traffic_gb, traffic_price }
   await send(tx, newRate.with(tx, { ...keyOf(item), starts_at: at, ends_at: null, ...terms }))
@@ -76,7 +76,7 @@ function keyOf({ item_type, item_id, account_id }: BilledItem) {
 }
 
 /** Ends a rate, or deletes it if it lasted no time. */
-async function endRate(tx: Queries, itemId: string, startsAt: number, at: number): Promise<void> {
+export async function endRate(tx: Queries, itemId: string, startsAt: number, at: number): Promise<void> {
   if (at > startsAt)
     await tx
       .updateTable('rates')
@@ -97,7 +97,8 @@ function lockMeter(tx: Queries, item: BilledItem, now: number) {
     .executeTakeFirstOrThrow()
 }
 
-function lastRate(tx: Queries, itemId: string) {
+/** The times of the rate of an item that began last. */
+export function lastRate(tx: Queries, itemId: string) {
   return tx
     .selectFrom('rates')
     .select(['starts_at', 'ends_at'])

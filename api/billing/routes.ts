@@ -24,7 +24,7 @@ export interface BillingRoutesOptions {
   clock: Clock
   /** Both queries include deleted items. */
   billedItems: NamedItems
-  allServers: Lent<{ server_id: string; name: string }>
+  allServers: Lent<{ server_id: string; account_id: string; name: string }>
   /** Returns the payment, in units, that suspended servers need to resume; null if there are none. */
   missingToResume: (accountId: string) => Promise<number | null>
   /** The console's page for payments; null if there are no payment providers. */

@@ -32,7 +32,10 @@ export interface TransactionTable {
   item_id: string | null
   /** The item's id again: processes of the previous version find the entry by it. */
   server_id: string | null
-  /** For a charge: the item's project at that time, the hour in which it begins, and the seconds billed. */
+  /**
+   * For a charge: the item's project at that time, the hour in which it begins, and the seconds billed. If the item
+   * moved to another account then, the hour is the last millisecond that was this account's.
+   */
   project_id: string | null
   hour: number | null
   seconds: number | null

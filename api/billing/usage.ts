@@ -32,7 +32,10 @@ export async function usageOf(
     .innerJoin(items(db).as('items'), 'items.item_id', 'transactions.item_id')
     .select(({ fn }) => [
       'items.item_id',
-      'items.name as item_name',
+      // An item that moved has a name of its new owner's.
+      sql<string>`CASE WHEN items.account_id = transactions.account_id THEN items.name ELSE items.item_id END`.as(
+        'item_name',
+      ),
       // A charge has an item and its project: only other entries have null there.
       sql<ItemType>`transactions.item_type`.as('item_type'),
       sql<string>`transactions.project_id`.as('project_id'),
@@ -44,7 +47,8 @@ export async function usageOf(
     .where('transactions.account_id', '=', accountId)
     .where('transactions.hour', '>=', monthStart(month))
     .where('transactions.hour', '<', monthStart(month, 1))
-    .groupBy(['items.item_id', 'items.name', 'transactions.item_type', 'transactions.project_id'])
+    .groupBy(['items.item_id', 'items.name', 'items.account_id', 'transactions.account_id'])
+    .groupBy(['transactions.item_type', 'transactions.project_id'])
     .orderBy('items.item_id')
     .orderBy('transactions.project_id')
     .execute()

@@ -1,5 +1,6 @@
 import { isoTime } from '../http/contract/fields.ts'
 import { divideHalfUp, formatMoney, wholeTimes } from '../money.ts'
+import { wholeHour } from './accrual.ts'
 import type { Transaction, Usage } from './schema.ts'
 import type { ItemType, TransactionTable } from './tables.ts'
 import type { UsageRow } from './usage.ts'
@@ -14,7 +15,7 @@ export function transactionView(row: TransactionTable & { item_name: string | nu
     item_id: row.item_id,
     item_name: row.item_name,
     server_id: ifServer(row.item_type, row.item_id),
-    hour: row.hour === null ? null : isoTime(row.first_hour ?? row.hour),
+    hour: row.hour === null ? null : isoTime(wholeHour(row.first_hour ?? row.hour)),
     seconds: row.seconds,
     traffic_bytes: row.bytes,
     description: row.hour === null ? row.description : chargeDescription(row.hour, row),
@@ -35,7 +36,7 @@ function chargeDescription(hour: number, { first_hour, seconds, bytes }: Transac
 }
 
 function minute(at: number): string {
-  return isoTime(at).slice(0, 16).replace('T', ' ')
+  return isoTime(wholeHour(at)).slice(0, 16).replace('T', ' ')
 }
 
 /** Rounds to whole MB. */

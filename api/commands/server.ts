@@ -4,15 +4,18 @@ import pino from 'pino'
 import { listAccounts } from '../accounts/accounts.ts'
 import { refuseFrozen } from '../accounts/status.ts'
 import { type App, buildApp } from '../app.ts'
+import { hostOf as hostOfZone } from '../catalog/file.ts'
 import { systemClock as clock } from '../clock.ts'
 import { CommandError, type Config, ConfigError } from '../config.ts'
 import type { Database } from '../database/database.ts'
 import { contains, type Page, pageOf } from '../database/page.ts'
 import { Drivers } from '../drivers/drivers.ts'
 import { defaultModule, poolsPerZone } from '../drivers/modules/modules.ts'
+import { moveNumbers } from '../hcloud/numbers.ts'
 import { ApiError } from '../http/contract/problem.ts'
 import { ownerOf } from '../operator/servers.ts'
-import { operatedServers } from '../servers/queries.ts'
+import { moveServer } from '../servers/moving.ts'
+import { billedItems, operatedServers } from '../servers/queries.ts'
 import { serverProblems } from '../servers/schema.ts'
 import { hold } from '../servers/suspension.ts'
 import { catalogInForce } from './catalog.ts'
@@ -59,6 +62,7 @@ export function serverCommands(config: ReadConfig): Command {
   )
   addHold(server, config, 'suspend', 'suspend one server; its owner sees the reason, and can only delete it')
   addHold(server, config, 'resume', 'resume a server that was suspended by itself')
+  addMove(server, config)
   addOrder(server, config, 'delete', 'delete a server and its disk', 'even if it has delete protection')
   addImport(server, config)
   return server
@@ -136,6 +140,31 @@ function addHold(server: Command, config: ReadConfig, name: 'suspend' | 'resume'
         const { engine } = await operatorsApp(db, parsed)
         await hold({ db, clock, engine }, row.server_id, name === 'suspend' ? reason : null)
         console.log(`${row.name}, a server of ${row.account}: ${name} takes effect within 5 seconds.`)
+      })
+    })
+}
+
+function addMove(server: Command, config: ReadConfig): void {
+  server
+    .command('move')
+    .description(
+      'move a stopped server, with its ports, addresses, snapshots and backups, to another account; also while the service is running',
+    )
+    .argument('<server>', 'id, or a name that only one server has')
+    .requiredOption('--account <account>', 'the account that gets it, and pays for it from then on')
+    .option('--project <id>', "a project of that account (default: the account's default project)")
+    .requiredOption('--reason <text>', 'reason, which both customers see in their audits')
+    .action(async (given: string, options: { account: string; project?: string; reason: string }) => {
+      const { project: project_id, reason } = options
+      const parsed = config()
+      await withDatabase(parsed, `server move: ${reason}`, async (db) => {
+        const row = await serverByNameOrId(db, parsed, given)
+        const { account_id, email } = await accountByNameOrId(db, options.account)
+        const { catalog } = await catalogInForce(parsed)
+        const place = { db, clock, catalog, billedItems, moveNumbers, changed: () => {} }
+        const hostOf = (zone: string) => hostOfZone(catalog, zone, publicHost(parsed))
+        await moveServer({ ...place, hostOf }, row.server_id, { account_id, project_id })
+        console.log(`${row.name} has moved from ${row.account} to ${email}, which pays for it from now on.`)
       })
     })
 }

@@ -5,7 +5,7 @@ import type { EventType } from './types.ts'
 
 const EVENTS_AT_ONCE = 5_000
 
-type Followed = Pick<EventTable, 'type' | 'data' | 'created_at'>
+type Followed = Pick<EventTable, 'account_id' | 'type' | 'data' | 'created_at'>
 
 /**
  * Follows the events of some types, of all accounts. The position is remembered as long as the process lives: an event
@@ -23,7 +23,7 @@ export function eventFollower(
     const last = Math.min(position + EVENTS_AT_ONCE, newest)
     const events = await db
       .selectFrom('events')
-      .select(['type', 'data', 'created_at'])
+      .select(['account_id', 'type', 'data', 'created_at'])
       .where('position', '>', position)
       .where('position', '<=', last)
       .where('type', 'in', types)

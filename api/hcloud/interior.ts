@@ -82,6 +82,7 @@ export class Interior {
       address: addressOf(request),
       tokenId: actor.tokenId,
       person: null,
+      accountId: actor.accountId,
     }
     const reply = await onBehalfOf(origin, () => route.run(call))
     return { body: reply, operationId: call.operationId }

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import type { Database } from '../database/database.ts'
+import type { Database, Queries } from '../database/database.ts'
 import { deleteFound } from '../database/deletion.ts'
 import { eventFollower } from '../events/following.ts'
 import type { EventType } from '../events/types.ts'
@@ -92,8 +92,10 @@ export class Numbers {
 
   /** Finds the object of an account, or the offer, that has a number. */
   async find(accountId: string, number: number): Promise<Numbered | null> {
-    const found = this.#found.get(String(number)) ?? (await this.#load(number))
-    return found && (found.accountId === null || found.accountId === accountId) ? found : null
+    const known = this.#found.get(String(number))
+    // Another account may have the object since it was remembered.
+    const found = known && isOf(known, accountId) ? known : await this.#load(number)
+    return found && isOf(found, accountId) ? found : null
   }
 
   async #load(number: number) {
@@ -160,6 +162,20 @@ export class Numbers {
   }
 }
 
+function isOf(object: { accountId: string | null }, accountId: string): boolean {
+  return object.accountId === null || object.accountId === accountId
+}
+
+/** Gives the numbers of objects to another account, which has the objects from then on. */
+export async function moveNumbers(tx: Queries, ids: readonly string[], accountId: string): Promise<void> {
+  await tx
+    .updateTable('hcloud_numbers')
+    .set({ account_id: accountId })
+    .where('object_id', 'in', ids)
+    .where('kind', 'in', objects)
+    .execute()
+}
+
 /** The event that tells of an object's end, by the kind of the object. */
 const ends = {
   server: 'server.deleted',
@@ -175,12 +191,14 @@ const ends = {
 } as const satisfies Record<(typeof objects)[number], EventType>
 /** Returns a function that notes the ends of objects, wherever they were deleted; its limit means that there are more. */
 export function endsFollower(): (db: Database, now: number, limit: number) => Promise<number> {
-  const follow = eventFollower(Object.values(ends), async (db, { type, data, created_at }) => {
+  const follow = eventFollower(Object.values(ends), async (db, { account_id, type, data, created_at }) => {
     const object: Record<string, string> = JSON.parse(data)
     await db
       .updateTable('hcloud_numbers')
       .set({ ended_at: created_at })
       .where('object_id', '=', object[type.replace('.deleted', '_id')] ?? '')
+      // An object that moved to another account is not gone there.
+      .where('account_id', '=', account_id)
       .where('ended_at', 'is', null)
       .execute()
   })

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Lent, Queries } from '../database/database.ts'
 import type { Reading } from './reading.ts'
 import type { TrafficTable } from './tables.ts'
@@ -59,17 +60,38 @@ export async function serverTraffic(db: Queries, serverId: string, month: number
 /** The traffic of an account's servers in a calendar month. @param month any moment of it */
 export function trafficOf(
   db: Queries,
-  servers: Lent<{ server_id: string; name: string }>,
+  servers: Lent<{ server_id: string; account_id: string; name: string }>,
   accountId: string,
   month: number,
 ) {
   return db
     .selectFrom('traffic')
-    .innerJoin(servers(db).as('servers'), 'servers.server_id', 'traffic.server_id')
-    .select(['servers.server_id', 'servers.name as server_name', 'in_bytes', 'out_bytes'])
+    .innerJoin(servers(db).as('named'), 'named.server_id', 'traffic.server_id')
+    .select(['named.server_id', 'in_bytes', 'out_bytes'])
+    .select(
+      // A server that moved has a name of its new owner's.
+      sql<string>`CASE WHEN named.account_id = traffic.account_id THEN named.name ELSE named.server_id END`.as(
+        'server_name',
+      ),
+    )
     .where('traffic.account_id', '=', accountId)
     .where('month', '=', monthOf(month))
-    .orderBy('servers.server_id')
+    .orderBy('named.server_id')
+    .execute()
+}
+
+/** Gives the traffic of a server in the calendar month of a moment to another account. */
+export async function moveTraffic(
+  tx: Queries,
+  serverId: string,
+  accountId: string,
+  now: number,
+): Promise<void> {
+  await tx
+    .updateTable('traffic')
+    .set({ account_id: accountId })
+    .where('server_id', '=', serverId)
+    .where('month', '=', monthOf(now))
     .execute()
 }
 

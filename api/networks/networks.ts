@@ -75,6 +75,17 @@ export function findNetworks(
   return ofAccount(db, accountId).selectAll().where('network_id', 'in', ids).execute()
 }
 
+/** The networks that a server is in. */
+export function networksOn(db: Queries, serverId: string) {
+  return db
+    .selectFrom('network_servers')
+    .innerJoin('networks', 'networks.network_id', 'network_servers.network_id')
+    .select(['networks.network_id as id', 'name'])
+    .where('server_id', '=', serverId)
+    .orderBy('name')
+    .execute()
+}
+
 /** The servers in these networks, by network. */
 export async function membersOf(
   db: Queries,

@@ -76,6 +76,17 @@ export function findActive(db: Queries, subject: Subject): Promise<OperationTabl
   return activeOf.first(db, { subject_type, subject_id })
 }
 
+/** An active operation of any subject that concerns a server. */
+export function findActiveWith(db: Queries, serverId: string): Promise<OperationTable | undefined> {
+  return db
+    .selectFrom('operations')
+    .selectAll()
+    .where('server_id', '=', serverId)
+    .where(isActive())
+    .limit(1)
+    .executeTakeFirst()
+}
+
 /** Seconds after which a client may look again whether another operation has ended. */
 const RETRY_AFTER_SECONDS = '2'
 

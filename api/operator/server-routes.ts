@@ -11,6 +11,7 @@ import { findOperation } from '../operations/operations.ts'
 import type { OperationSchemas } from '../operations/schema.ts'
 import { operationView } from '../operations/view.ts'
 import { portProblems } from '../ports/schema.ts'
+import type { MovingOptions } from '../servers/moving.ts'
 import { accepting, busy, conflict, STATE_ERRORS } from '../servers/operation-replies.ts'
 import { serverSubject } from '../servers/operations.ts'
 import { ServerCreate, ServerUpdate } from '../servers/order-schema.ts'
@@ -26,6 +27,7 @@ import { operatedOperation, operatorProblems } from './schema.ts'
 import {
   OperatedServer,
   OperatedServerQuery,
+  ServerMove,
   ServerReason,
   ServerStop,
   ServerTermination,
@@ -37,6 +39,7 @@ const tag = 'Operator'
 export interface OperatorServerOptions
   extends operated.OperatedServersOptions,
     PasswordOptions,
+    MovingOptions,
     Omit<RebuildOptions, 'clock' | 'engine' | 'db'> {
   operationSchemas: OperationSchemas
 }
@@ -48,6 +51,7 @@ export function operatorServerRoutes(options: OperatorServerOptions): Route[] {
     orderRoute(options),
     updateRoute(options),
     ...holdingRoutes(options),
+    moveRoute(options),
     ...powerRoutes(options),
     deleteRoute(options),
     ...systemRoutes(options),
@@ -226,6 +230,38 @@ function holdingRoutes(options: OperatorServerOptions): Route[] {
       recover: ({ loaded }) => operated.showOperatedServer(options, loaded.server_id),
     }),
   )
+}
+
+function moveRoute(options: OperatorServerOptions): Route {
+  return route({
+    id: 'moveServer',
+    method: 'POST',
+    path: '/operator/servers/:server_id/move',
+    scope: 'operator:write',
+    tag,
+    summary: 'Move a stopped server to another account',
+    description:
+      'Its ports, addresses, snapshots and backups go with it, and the other account pays from this second on, at its own prices and within its quotas. Everything else must be detached first: `server_attached` names it all, and nothing is moved. The account before has no access any more; description, labels, user data, SSH keys and passwords are forgotten, but what is on the disk stays. The audits of both accounts name the operator and the reason.',
+    ...onServer(options),
+    body: ServerMove,
+    reply: { 200: OperatedServer },
+    problems: {
+      server_state_conflict: { current_status: 'running', allowed_statuses: ['stopped'] },
+    },
+    errors: [
+      ...STATE_ERRORS,
+      serverProblems.rescue_conflict,
+      serverProblems.server_attached,
+      accountProblems.account_suspended,
+      accountProblems.quota_exceeded,
+      billingProblems.insufficient_balance,
+    ],
+    run: ({ loaded, body: { reason, ...receiver }, report, remember }) => {
+      report({ event: 'server_moved', objectId: loaded.server_id })
+      return operated.moveOperatedServer(options, loaded.server_id, { receiver, reason, remember })
+    },
+    recover: ({ loaded }) => operated.showOperatedServer(options, loaded.server_id),
+  })
 }
 
 const POWER = {

@@ -40,6 +40,20 @@ export const ServerReason = Type.Object(
   { title: 'ServerReason', description: 'Why an operator changes a server; the audit of its account has it' },
 )
 
+export const ServerMove = Type.Object(
+  {
+    account_id: uuid('01a1fb44-5996-7d1c-8d2f-2b1f6a1f0c12', 'Account that gets the server, and pays for it'),
+    project_id: Type.Optional(
+      uuid(
+        '01a1fb44-5997-70b6-9a3e-6f2d8c1b4a22',
+        'Project of that account that it gets into (default: the default project)',
+      ),
+    ),
+    reason: Reason,
+  },
+  { title: 'ServerMove', description: 'The account that gets a server, and why; the audits of both have it' },
+)
+
 export const ServerStop = Type.Object(
   { reason: Reason, ...StopRequest.properties },
   { title: 'ServerStop', description: 'Why an operator stops a server, and how' },

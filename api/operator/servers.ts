@@ -9,6 +9,7 @@ import { findActiveOf } from '../operations/operations.ts'
 import type { Operation } from '../operations/schema.ts'
 import { operationView } from '../operations/view.ts'
 import type { Started } from '../servers/begin.ts'
+import { type MovingOptions, moveServer, type Receiver } from '../servers/moving.ts'
 import { activeOn } from '../servers/operation-replies.ts'
 import { SERVER_SUBJECT } from '../servers/operations.ts'
 import type { Orders } from '../servers/order/orders.ts'
@@ -125,6 +126,16 @@ export async function begun(
 /** @throws ApiError account_not_found */
 export async function requireAccount(db: Queries, accountId: string): Promise<void> {
   if (!(await isAccount(db, accountId))) throw notFound(operatorProblems.account_not_found)
+}
+
+/** Gives a server to another account, whose audit has the reason, too. @throws ApiError as moveServer */
+export async function moveOperatedServer(
+  options: OperatedServersOptions & MovingOptions,
+  serverId: string,
+  { receiver, reason, remember }: { receiver: Receiver; reason: string; remember: Remember },
+): Promise<OperatedServer> {
+  await asOperator(() => moveServer(options, serverId, receiver, remember), reason)
+  return showOperatedServer(options, serverId)
 }
 
 /** Suspends one server by itself, or with null lets it resume. @throws ApiError server_not_found */

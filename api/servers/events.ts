@@ -59,6 +59,14 @@ export async function recordChange(
   ])
 }
 
+/** Records that a server moved to another account: each account reads what it has from then on. */
+export function recordMoved(tx: Queries, before: ServerTable, after: ServerTable): Promise<void> {
+  return record(tx, [
+    { ...eventOf('server.deleted', before, serverData(before, null)), at: after.updated_at },
+    eventOf('server.created', after, serverData(after, null)),
+  ])
+}
+
 /** Records that the serial console or the screen was opened. */
 export async function recordConsole(tx: Queries, server: ServerTable, at: number): Promise<void> {
   const active = isBusy(server) ? await findActive(tx, serverSubject(server.server_id)) : null

@@ -11,6 +11,7 @@ import { type OperationSchemas, OperationWait, operationProblems } from '../oper
 import { operationView } from '../operations/view.ts'
 import { serverSubject } from './operations.ts'
 import { serverProblems } from './schema.ts'
+import { findServer } from './store.ts'
 
 const tag = 'Servers'
 const params = { server_id: serverProblems.server_not_found }
@@ -45,7 +46,9 @@ function listRoute({ db, clock, operationSchemas }: OperationRoutesOptions): Rou
     query: Type.Object(pagingQuery),
     load: async ({ actor, params }) => {
       const { total } = await list(actor.accountId, params.server_id, { limit: 1, offset: 0 })
-      if (total === 0) throw notFound(serverProblems.server_not_found)
+      // One that another account had before has none yet.
+      if (total === 0 && !(await findServer(db, actor.accountId, params.server_id)))
+        throw notFound(serverProblems.server_not_found)
     },
     reply: { 200: listOf(operationSchemas.Operation) },
     run: (call) =>

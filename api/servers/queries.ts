@@ -14,7 +14,9 @@ const isGone = sql<number>`CASE WHEN deleted_at IS NULL AND status <> 'deleting'
 
 /** All servers, including deleted ones and those being deleted. */
 export function allServers(db: Queries) {
-  return db.selectFrom('servers').select(['server_id', 'name', 'project_id', isGone.as('is_gone')])
+  return db
+    .selectFrom('servers')
+    .select(['server_id', 'account_id', 'name', 'project_id', isGone.as('is_gone')])
 }
 
 /** The projects of some of an account's servers, also of those that were deleted lately. */
@@ -49,10 +51,11 @@ export async function namesOfServers(
  * volumes in the project of their server.
  */
 export function billedItems(db: Queries) {
-  const projects = (within: Queries) => within.selectFrom('servers').select(['server_id', 'project_id'])
+  const projects = (within: Queries) =>
+    within.selectFrom('servers').select(['server_id', 'account_id', 'project_id'])
   return db
     .selectFrom('servers')
-    .select(['server_id as item_id', 'name', 'project_id', isGone.as('is_gone')])
+    .select(['server_id as item_id', 'account_id', 'name', 'project_id', isGone.as('is_gone')])
     .unionAll(billedAddresses(db, projects))
     .unionAll(billedBackups(db))
     .unionAll(billedSnapshots(db, (within) => projects(within).where('deleted_at', 'is', null)))
@@ -65,6 +68,7 @@ function billedBackups(db: Queries) {
     .selectFrom('servers')
     .select(({ ref }) => [
       ref('backup_item').$notNull().as('item_id'),
+      'account_id',
       'name',
       'project_id',
       isGone.as('is_gone'),

@@ -69,6 +69,12 @@ export async function repriceAccount(
 
 const sizes = ['cpu', 'ram_mb', 'disk_gb'] as const
 
+/** The columns of a server's price for an account, as of the day whose prices it has. @param catalog at its prices */
+export function pricesFor(catalog: Catalog, server: ServerTable): Partial<ServerTable> {
+  const plan = planAt(catalog, server, server.priced_at)
+  return plan ? priceColumns(catalog, server, plan, server.priced_at) : {}
+}
+
 async function moveToPrice(
   tx: Queries,
   catalog: Catalog,

@@ -44,6 +44,22 @@ export const serverProblems = defineProblems({
     status: 409,
     title: 'The server is in rescue, or is not, and this requires the opposite',
   },
+  server_attached: {
+    status: 409,
+    title: 'The server has objects that must be detached first',
+    members: {
+      attachments: Type.Array(
+        Type.Object({
+          type: Type.Enum(['volume', 'network', 'firewall', 'address', 'iso'], {
+            description: 'Kind of the object; a firewall may have the server by its labels',
+          }),
+          id: Type.String({ description: 'Id of the object', examples: [SOURCE] }),
+          name: Type.String({ description: 'Its name, or the address', examples: ['data'] }),
+        }),
+        { description: 'All of them' },
+      ),
+    },
+  },
   delete_protected: { status: 409, title: 'The server is protected from deletion' },
 })
 export const PLAN_TYPE = 'Whether the size is a preset or chosen freely'

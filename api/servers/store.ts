@@ -9,6 +9,7 @@ import { selecting } from '../database/labels.ts'
 import { type Page, pageOf, preparedPage } from '../database/page.ts'
 import { prepared, type RowOf } from '../database/prepared.ts'
 import type { CpuType } from '../drivers/driver.ts'
+import { isForeign } from '../http/limits/origin.ts'
 import type { OperationTable } from '../operations/tables.ts'
 import { recordChange, recordCreated } from './events.ts'
 import { runningServers } from './queries.ts'
@@ -65,9 +66,10 @@ const byId = prepared((db, { serverId }: { serverId: string }) =>
   db.selectFrom('servers').selectAll().where('server_id', '=', serverId),
 )
 
-/** The server's row, which no other transaction changes until this one ends. */
-export function lockServer(tx: Queries, serverId: string): Promise<ServerTable | undefined> {
-  return locked.first(tx, { serverId })
+/** The server's row, which no other transaction changes until this one ends; none if another account has it by now. */
+export async function lockServer(tx: Queries, serverId: string): Promise<ServerTable | undefined> {
+  const server = await locked.first(tx, { serverId })
+  return server && !isForeign(server.account_id) ? server : undefined
 }
 
 const locked = prepared((db, { serverId }: { serverId: string }) =>

@@ -3,13 +3,21 @@ import { closedBefore } from '../accounts/status.ts'
 import type { Lent, Queries } from '../database/database.ts'
 import type { SnapshotTable } from './tables.ts'
 
+type ServerProjects = Lent<{ server_id: string; account_id: string; project_id: string }>
+
 /** All snapshots, including deleted ones, for the SQL of other features. Each is billed in its server's project. */
-export function billedSnapshots(db: Queries, servers: Lent<{ server_id: string; project_id: string }>) {
+export function billedSnapshots(db: Queries, servers: ServerProjects) {
   return db
     .selectFrom('snapshots')
-    .leftJoin(servers(db).as('copied'), 'copied.server_id', 'snapshots.server_id')
+    .leftJoin(servers(db).as('copied'), (join) =>
+      // A deleted one stays with its account when its server moves to another.
+      join
+        .onRef('copied.server_id', '=', 'snapshots.server_id')
+        .onRef('copied.account_id', '=', 'snapshots.account_id'),
+    )
     .select(({ fn }) => [
       'snapshot_id as item_id',
+      'snapshots.account_id',
       'name',
       fn.coalesce('copied.project_id', 'snapshots.project_id').as('project_id'),
       sql<number>`CASE WHEN snapshots.deleted_at IS NULL THEN 0 ELSE 1 END`.as('is_gone'),

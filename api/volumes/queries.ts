@@ -11,10 +11,22 @@ export function billedVolumes(db: Queries, servers: Lent<{ server_id: string; pr
     .leftJoin(servers(db).as('holder'), 'holder.server_id', 'volumes.server_id')
     .select(({ fn }) => [
       'volume_id as item_id',
+      'volumes.account_id',
       'volumes.name',
       fn.coalesce('holder.project_id', 'volumes.project_id').as('project_id'),
       sql<number>`CASE WHEN volumes.deleted_at IS NULL THEN 0 ELSE 1 END`.as('is_gone'),
     ])
+}
+
+/** The volumes that a server has, or is about to. */
+export function volumesOn(db: Queries, serverId: string) {
+  return db
+    .selectFrom('volumes')
+    .select(['volume_id as id', 'name'])
+    .where('server_id', '=', serverId)
+    .where('deleted_at', 'is', null)
+    .orderBy('name')
+    .execute()
 }
 
 /** The zones that have volumes: the catalogue may not lose them. */

@@ -9,6 +9,7 @@ import { BillingWorker } from '../billing/worker.ts'
 import { expireDue } from '../credits/credits.ts'
 import type { Queries } from '../database/database.ts'
 import { quotas } from '../features.ts'
+import { moveNumbers } from '../hcloud/numbers.ts'
 import type { Engine } from '../operations/engine.ts'
 import type { PaymentProvider } from '../payments/provider.ts'
 import { Stripe } from '../payments/stripe.ts'
@@ -25,6 +26,9 @@ import { mailingLoops } from './mailing.ts'
 import type { Wired } from './options.ts'
 
 const DAY_MS = 24 * 3600_000
+
+/** Queries and actions of features above those that use them. */
+const lent = { billedItems, allServers, moveNumbers }
 
 /** Wires the parts that charge accounts, book payments, and compare accounts for signs of abuse. */
 export function charging(
@@ -80,7 +84,7 @@ export function charging(
   const mailLoops = mailingLoops({ ...watching, secrets, ...mailing }, quotas)
   const limitKeeper = new LimitKeeper({ ...watching, catalog })
   const missing = (accountId: string) => missingToResume(db, accountId)
-  const parts = { billedItems, allServers, missingToResume: missing, providers, billingPage, customerOf }
+  const parts = { ...lent, missingToResume: missing, providers, billingPage, customerOf }
   const workers = { abuse, ...mailLoops, limitKeeper, billing, payments }
   return { ...workers, parts: { ...parts, wakePayments: () => payments.wake() } }
 }

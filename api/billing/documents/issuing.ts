@@ -184,7 +184,7 @@ async function contentOf(
   const { accountId, from } = stretch
   const ids = new Set(movement.items.map(({ item_id }) => item_id))
   const names = {
-    items: await namesOf(tx, items, [...ids]),
+    items: await namesOf(tx, items, accountId, [...ids]),
     projects: await projectNames(tx, accountId),
   }
   const { language, name, email } = await customerOf(tx, accountId)

@@ -109,6 +109,7 @@ type PersonEvent =
   | 'login_link_created'
   | 'server_suspended'
   | 'server_resumed'
+  | 'server_moved'
   | 'server_deleted'
   | 'signed_in'
   | 'signed_out'

@@ -13,6 +13,8 @@ export interface Origin {
   person: { personId: string; email: string } | null
   address: string | null
   requestId: string
+  /** The account of a customer's request; absent for operators and their commands. */
+  accountId?: string
 }
 
 const current = new AsyncLocalStorage<Origin>()
@@ -37,4 +39,10 @@ export function onBehalfOf<Result>(origin: Origin, run: () => Result): Result {
 /** The caller on whose behalf this code runs; undefined if the service acts by itself. */
 export function currentOrigin(): Origin | undefined {
   return current.getStore()
+}
+
+/** True for an object of another account than the customer's on whose behalf this code runs, as after it moved. */
+export function isForeign(accountId: string): boolean {
+  const own = currentOrigin()?.accountId
+  return own !== undefined && own !== accountId
 }

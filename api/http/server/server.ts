@@ -327,7 +327,12 @@ function loadingOf(known: Known): { readonly actor: Actor; params: Record<string
   }
 }
 
-function originOf(request: FastifyRequest, { id }: Route, { actor, signedIn, operator }: Known): Origin {
+function originOf(
+  request: FastifyRequest,
+  { id, scope }: Route,
+  { actor, signedIn, operator }: Known,
+): Origin {
+  const accountId = scope?.startsWith('operator:') ? undefined : actor?.accountId
   return {
     // Customers see it in their audit, as they see the operator's commands.
     action: operator ? `${id}, by the operator's token ${operator.name}` : id,
@@ -335,6 +340,7 @@ function originOf(request: FastifyRequest, { id }: Route, { actor, signedIn, ope
     address: addressOf(request),
     tokenId: actor?.tokenId ?? null,
     person: signedIn,
+    ...(accountId === undefined ? {} : { accountId }),
   }
 }
 

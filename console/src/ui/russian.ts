@@ -77,6 +77,7 @@ export const errors: Readonly<Partial<Record<ErrorCode, string>>> = {
   operation_not_found: gone('Операция', 'а'),
   operator_required: 'Нужна роль оператора.',
   origin_not_allowed: 'Запросы со страниц других сайтов не принимаются.',
+  server_attached: 'Сначала отсоедините от сервера то, что принадлежит его аккаунту.',
   owner_unclear: 'Нельзя создать ссылку: владелец входит сам.',
   passkey_limit_reached: 'Ключей доступа уже десять. Удалите ненужный.',
   passkey_not_found: gone('Ключ доступа'),

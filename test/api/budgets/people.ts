@@ -227,6 +227,9 @@ async function walkOperatedServers(t: TestApp, call: Call): Promise<void> {
   await call('POST', `${server}/rebuild`, { template: 'micro' })
   await t.finish()
   await call('PATCH', server, { name: 'web-2' })
+  await call('POST', `${server}/stop`, { ...reason, force: true })
+  await t.finish()
+  await call('POST', `${server}/move`, { ...reason, account_id: await t.makeAccount() })
   await call('POST', `${server}/delete`, reason)
 }
 

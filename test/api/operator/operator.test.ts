@@ -41,6 +41,7 @@ const BODIES: Record<string, object> = {
   debit: { ...credit, reference: 'back-17' },
   limits: { ...reason, limits: { servers: 3 } },
   login: {},
+  move: { ...reason, account_id: NOBODY },
   refund: { ...reason, amount_rub: '1.00' },
   tokens: { name: 'shop', scopes: ['read'] },
 }
@@ -64,7 +65,7 @@ async function routesOf(t: TestApp, accountId: string, serverId: string) {
 test('only a person with the operator’s role and two-factor authentication gets in, as long as they have both', async () => {
   const { t, olga } = await withOperator()
   const routes = await routesOf(t, t.accountId, NOBODY)
-  expect(routes.length).toBe(55)
+  expect(routes.length).toBe(56)
   const owner = await signUp(t, 'ann@example.com')
   await turnOnTwoFactor(t, owner.call)
   const refused = async (call: Call) =>
