@@ -253,3 +253,42 @@ test('servers from before they had numbers have one each, and those that are gon
   )
   await drop()
 })
+
+test('nobody is mailed that a suspension ended which did before the upgrade, and people have no places yet', async () => {
+  const { db, drop } = await testDatabase({ upTo: '0083-service-mails' })
+  for (const [account_id, status, depleted_since] of [
+    ['paid', 'active', null],
+    ['owing', 'active', 5],
+    ['held', 'suspended', null],
+  ] as const) {
+    await insert(db, 'accounts', {
+      ...account,
+      ...used,
+      account_id,
+      email: account_id,
+      status,
+      default_project_id: 'p',
+    })
+    await insert(db, 'ledgers', { account_id, balance: 0, depleted_since })
+    for (const [at, kind] of ['suspended', 'account_suspended', 'account_frozen'].entries())
+      await insert(db, 'warnings', { account_id, kind, since: at + 1, sent_at: at + 10 })
+  }
+  const person = { person_id: 'p', email: 'p', name: 'p', language: 'en', created_at: 1 }
+  await insert(db, 'people', { ...person, password: null, is_operator: 0 })
+  await (await migrations['0084-notices']?.())?.up(db)
+  const rows = await db
+    .selectFrom('warnings')
+    .select(['account_id', 'kind', 'since', 'sent_at'])
+    .where('kind', 'in', ['resumed', 'account_resumed'])
+    .orderBy('account_id')
+    .orderBy('kind')
+    .execute()
+  expect(rows.map((row) => Object.values(row))).toEqual([
+    ['held', 'resumed', 1, 10],
+    ['owing', 'account_resumed', 3, 12],
+    ['paid', 'account_resumed', 3, 12],
+    ['paid', 'resumed', 1, 10],
+  ])
+  expect(await db.selectFrom('people').select('places').execute()).toEqual([{ places: '[]' }])
+  await drop()
+})
