@@ -100,8 +100,8 @@ export const planted: readonly Planted[] = [
   plant(
     'the last part of an hour is free',
     'billing/metering.ts',
-    'const until = Math.max(meter.charged_until, wholeHour(now))',
-    'const until = Math.max(meter.charged_until, wholeHour(now) - 1000)',
+    'until: Math.max(meter.charged_until, wholeHour(now)),',
+    'until: Math.max(meter.charged_until, wholeHour(now) - 1000),',
   ),
   plant(
     'the end of a rate is not charged',
