@@ -104,6 +104,8 @@ test('an ISO that is also a disk with a backing file is never read as one, and n
   await world.make('polyglot', { image })
   await expect(world.driver.insertIso('polyglot', 'none')).rejects.toMatchObject(lost)
   await started('polyglot')
+  // A reset before SeaBIOS has copied itself into memory leaves QEMU without it.
+  await world.until('the BIOS runs', async () => printed('polyglot') !== '')
   await world.driver.insertIso('polyglot', iso)
   await world.driver.reset('polyglot')
   await world.until('it has booted', async () => printed('polyglot').includes('HOSTILE '))
