@@ -4,8 +4,8 @@ import path from 'node:path'
 import { constants, DatabaseSync } from 'node:sqlite'
 import { setImmediate as untilTurnEnds } from 'node:timers/promises'
 import { sql } from 'kysely'
-import { describe, expect, onTestFinished, test } from 'vitest'
-import { type Database, isUnavailable, type Queries } from './database.ts'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { type Database, isUnavailable, ping, type Queries } from './database.ts'
 import { migrate } from './migrate.ts'
 import { prepared } from './prepared.ts'
 import { openSqlite } from './sqlite.ts'
@@ -53,6 +53,22 @@ test('a failed transaction that shares a commit undoes its own writes and no oth
   ])
   expect(results.map((result) => result.status)).toEqual(['fulfilled', 'rejected', 'rejected', 'fulfilled'])
   expect(committed()).toEqual(['a', 'd'])
+})
+
+test('statements stay prepared when the database is pinged, and are prepared anew when a table changes', async () => {
+  const { db } = await open()
+  const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare')
+  onTestFinished(() => prepare.mockRestore())
+  const preparedBy = async (run: () => Promise<unknown>) => {
+    prepare.mockClear()
+    await run()
+    return prepare.mock.calls.length
+  }
+  await read(db)
+  await ping(db)
+  expect(await preparedBy(() => read(db))).toBe(0)
+  await sql`ALTER TABLE pool_usage ADD COLUMN more integer`.execute(db)
+  expect(await preparedBy(() => read(db))).toBe(1)
 })
 
 test('an acknowledged write is on the disk, and a reader sees no other', async () => {

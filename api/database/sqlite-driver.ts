@@ -156,9 +156,7 @@ export class SqliteDriver implements Driver {
     await this.#turn.acquire()
     return this.#finish(() => {
       this.#commit()
-      // It may change which columns a statement has.
-      this.#writer.forget()
-      this.#reader.forget()
+      if (changesSchema(query.sql)) for (const statements of [this.#writer, this.#reader]) statements.forget()
       return this.#whenFree(() => this.#run<Row>(query))
     })
   }
@@ -238,6 +236,9 @@ export class SqliteDriver implements Driver {
   }
 }
 
+/** True for statements after which others may have more columns than when they were prepared. */
+const changesSchema = (sql: string) => /^\s*(ALTER|CREATE|DROP)\b/i.test(sql)
+
 /** The statements prepared on one connection. */
 class Statements {
   readonly #sqlite: DatabaseSync
@@ -268,8 +269,7 @@ class Statements {
     if (known) return known
     if (!this.#sqlite.isOpen) throw new Error('the database is closed')
     const statement = this.#sqlite.prepare(sql)
-    // A change of the schema, in a migration's transaction, may change the columns of a statement's result.
-    if (/^\s*(ALTER|CREATE|DROP)\b/i.test(sql)) this.#known.clear()
+    if (changesSchema(sql)) this.forget()
     statement.setReturnArrays(true)
     const columns = statement.columns().map(({ name }) => name)
     const blank = Object.fromEntries(columns.map((name) => [name, null]))
