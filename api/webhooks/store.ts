@@ -2,6 +2,7 @@ import type { ExpressionBuilder, QueryCreator } from 'kysely'
 import { heldAccounts } from '../accounts/status.ts'
 import { type Database, type Queries, taking } from '../database/database.ts'
 import { type Page, pageOf } from '../database/page.ts'
+import { prepared } from '../database/prepared.ts'
 import type { Schema } from '../database/schema.ts'
 import { record } from '../events/outbox.ts'
 import type { EventType } from '../events/types.ts'
@@ -162,6 +163,13 @@ export function claimWebhooks(
   by: { owner: string; now: number; leaseMs: number; limit: number; perAccount: number },
 ): Promise<WebhookTable[]> {
   const { owner, now, leaseMs, limit, perAccount } = by
+  return taking(db, (tx) => claim.all(tx, { owner, now, leaseUntil: now + leaseMs, limit, perAccount }))
+}
+
+type Claim = { owner: string; now: number; leaseUntil: number; limit: number; perAccount: number }
+
+/** Each process looks for due webhooks again and again. */
+const claim = prepared((db, { owner, now, leaseUntil, limit, perAccount }: Claim) => {
   const due = (select: QueryCreator<Schema>) =>
     select
       .selectFrom('webhooks as due')
@@ -175,16 +183,13 @@ export function claimWebhooks(
       .limit(limit)
       .forUpdate()
       .skipLocked()
-  return taking(db, (tx) =>
-    tx
-      .with('due', due)
-      .updateTable('webhooks')
-      .set({ lease_owner: owner, lease_until: now + leaseMs, next_run_at: HELD })
-      .where('webhook_id', 'in', (eb) => eb.selectFrom('due').select('due.webhook_id'))
-      .returningAll()
-      .execute(),
-  )
-}
+  return db
+    .with('due', due)
+    .updateTable('webhooks')
+    .set({ lease_owner: owner, lease_until: leaseUntil, next_run_at: HELD })
+    .where('webhook_id', 'in', (eb) => eb.selectFrom('due').select('due.webhook_id'))
+    .returningAll()
+})
 
 /** Counts the webhooks of the same account that are held, or due earlier. */
 function aheadOf(eb: ExpressionBuilder<Schema & { due: WebhookTable }, 'due'>, now: number) {
