@@ -1,10 +1,9 @@
 // Invoices and their corrections are mailed once to those who may pay, also those that a command issued.
 import { expect, test } from 'vitest'
 import { issueCorrection } from '../../../api/billing/documents/corrections.ts'
-import { addMember } from '../../../api/people/membership/members.ts'
-import { createPerson } from '../../../api/people/person/people.ts'
 import { type TestApp, testApp } from '../../harness/app.ts'
 import { chargeHour, creditInvoice } from '../../harness/invoiced.ts'
+import { addReaders, mailedBy } from '../../harness/readers.ts'
 import { selling } from '../../harness/seller.ts'
 
 async function until(t: TestApp, iso: string) {
@@ -12,25 +11,16 @@ async function until(t: TestApp, iso: string) {
   for (let round = 0; round < 3; round++) await t.app.billing.look()
 }
 
-/** Looks several times, as two processes may, and returns the mails that this sent. */
-async function mailed(t: TestApp) {
-  const before = t.mails.length
-  await Promise.all([t.app.documentMails.look(), t.app.documentMails.look()])
-  await t.app.documentMails.look()
-  await t.app.mails.look()
-  return t.mails.slice(before)
-}
+/** Looks for documents to mail, and returns the mails that this sent. */
+const mailed = (t: TestApp) => mailedBy(t, t.app.documentMails)
 
 async function withReaders(options: Parameters<typeof selling>[0] = {}) {
   const t = await testApp(selling({ prefix: 'EX-', ...options }))
-  for (const [email, role, language] of [
+  await addReaders(t, [
     ['ann@example.com', 'owner', 'en'],
     ['boris@example.com', 'billing', 'ru'],
     ['max@example.com', 'member', 'en'],
-  ] as const) {
-    const person = await createPerson(t.db, t.clock, { email, name: 'X', language, password: null })
-    await addMember(t.db, t.clock, { accountId: t.accountId, personId: person?.person_id ?? '', role })
-  }
+  ])
   return t
 }
 

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
 import { post } from '../../../api/billing/ledger.ts'
 import { parseMoney } from '../../../api/money.ts'
-import { addMember } from '../../../api/people/membership/members.ts'
-import { createPerson } from '../../../api/people/person/people.ts'
+import { addReaders } from '../../harness/readers.ts'
 import { make } from '../harness/ordering.ts'
 import { PROVIDERS, withMethod } from './harness/payments.ts'
 
@@ -95,14 +94,11 @@ test('while a payment is open, another fall begins none', async () => {
 
 test('declined payments wait longer each time, are mailed to those who may pay, and the third turns it off', async () => {
   const { t, card, look, spend, automatic, shown, mails, set, balance } = await withAutoTopUp('stripe')
-  for (const [email, role, language] of [
+  await addReaders(t, [
     ['ann@example.com', 'owner', 'en'],
     ['boris@example.com', 'billing', 'ru'],
     ['max@example.com', 'member', 'en'],
-  ] as const) {
-    const person = await createPerson(t.db, t.clock, { email, name: 'X', language, password: null })
-    await addMember(t.db, t.clock, { accountId: t.accountId, personId: person?.person_id ?? '', role })
-  }
+  ])
   card.answer = 'declined'
   await spend('200')
   await look()

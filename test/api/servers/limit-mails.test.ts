@@ -3,22 +3,18 @@ import { expect, test } from 'vitest'
 import { changeQuotas } from '../../../api/accounts/accounts.ts'
 import { quotas } from '../../../api/features.ts'
 import { limitWords } from '../../../api/people/letters/limits.ts'
-import { addMember } from '../../../api/people/membership/members.ts'
-import { createPerson } from '../../../api/people/person/people.ts'
 import { type TestApp, testApp } from '../../harness/app.ts'
+import { addReaders, mailedBy } from '../../harness/readers.ts'
 
 const DAY = 24 * 3600_000
 
 async function withPeople() {
   const t = await testApp()
-  for (const [email, role, language] of [
+  await addReaders(t, [
     ['ann@example.com', 'owner', 'en'],
     ['boris@example.com', 'member', 'ru'],
     ['paul@example.com', 'billing', 'en'],
-  ] as const) {
-    const person = await createPerson(t.db, t.clock, { email, name: 'X', language, password: null })
-    await addMember(t.db, t.clock, { accountId: t.accountId, personId: person?.person_id ?? '', role })
-  }
+  ])
   return t
 }
 
@@ -32,14 +28,10 @@ async function addProjects(t: TestApp, count: number): Promise<string[]> {
   return ids
 }
 
-/** Looks several times after a while, as two processes may, and returns the mails that this sent. */
+/** Looks after a while, and returns the mails that this sent. */
 async function mailed(t: TestApp, afterMs = DAY) {
   t.clock.advance(afterMs)
-  const before = t.mails.length
-  await Promise.all([t.app.limitMails.look(), t.app.limitMails.look()])
-  await t.app.limitMails.look()
-  await t.app.mails.look()
-  return t.mails.slice(before)
+  return mailedBy(t, t.app.limitMails)
 }
 
 test('a limit of which four fifths are used is mailed once to those who may use it, in their language', async () => {

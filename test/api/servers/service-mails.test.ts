@@ -1,9 +1,9 @@
 // People are mailed about servers that are down, and about failed backups: one mail for all of an account.
 import { expect, test } from 'vitest'
 import { DriverError, type MachineState } from '../../../api/drivers/driver.ts'
-import { addMember } from '../../../api/people/membership/members.ts'
-import { createPerson, updatePerson } from '../../../api/people/person/people.ts'
+import { updatePerson } from '../../../api/people/person/people.ts'
 import { type TestApp, testApp } from '../../harness/app.ts'
+import { addReaders, mailedBy } from '../../harness/readers.ts'
 import { make } from '../harness/ordering.ts'
 
 const MINUTE = 60_000
@@ -13,28 +13,18 @@ const DAY = 24 * HOUR
 /** An account with an owner, a member and one who only pays. */
 async function withPeople() {
   const t = await testApp()
-  const ids: string[] = []
-  for (const [email, role, language] of [
+  const [ann = '', boris = ''] = await addReaders(t, [
     ['ann@example.com', 'owner', 'en'],
     ['boris@example.com', 'member', 'ru'],
     ['paul@example.com', 'billing', 'en'],
-  ] as const) {
-    const person = await createPerson(t.db, t.clock, { email, name: 'X', language, password: null })
-    const personId = person?.person_id ?? ''
-    await addMember(t.db, t.clock, { accountId: t.accountId, personId, role })
-    ids.push(personId)
-  }
-  return { t, ann: ids[0] ?? '', boris: ids[1] ?? '' }
+  ])
+  return { t, ann, boris }
 }
 
-/** Looks several times after a while, as two processes may, and returns the mails that this sent. */
+/** Looks after a while, and returns the mails that this sent. */
 async function mailed(t: TestApp, afterMs = 2 * MINUTE) {
   t.clock.advance(afterMs)
-  const before = t.mails.length
-  await Promise.all([t.app.serviceMails.look(), t.app.serviceMails.look()])
-  await t.app.serviceMails.look()
-  await t.app.mails.look()
-  return t.mails.slice(before)
+  return mailedBy(t, t.app.serviceMails)
 }
 
 /** Cuts the host of all machines off, until the returned function is called. */
