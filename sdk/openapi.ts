@@ -358,7 +358,7 @@ export interface AddressUnavailableProblem {
   title: string
   /** The HTTP status */
   status: number
-  /** What happened and what to do, for people */
+  /** The fault and its remedy, in a sentence or more for people */
   detail: string
   /** Path of the request */
   instance: string
@@ -628,7 +628,7 @@ export interface CapacityUnavailableProblem {
   title: string
   /** The HTTP status */
   status: number
-  /** What happened and what to do, for people */
+  /** The fault and its remedy, in a sentence or more for people */
   detail: string
   /** Path of the request */
   instance: string
@@ -1335,7 +1335,7 @@ export interface InsufficientBalanceProblem {
   title: string
   /** The HTTP status */
   status: number
-  /** What happened and what to do, for people */
+  /** The fault and its remedy, in a sentence or more for people */
   detail: string
   /** Path of the request */
   instance: string
@@ -1356,7 +1356,7 @@ export interface InsufficientScopeProblem {
   title: string
   /** The HTTP status */
   status: number
-  /** What happened and what to do, for people */
+  /** The fault and its remedy, in a sentence or more for people */
   detail: string
   /** Path of the request */
   instance: string
@@ -1764,7 +1764,7 @@ export interface NotSupportedProblem {
   title: string
   /** The HTTP status */
   status: number
-  /** What happened and what to do, for people */
+  /** The fault and its remedy, in a sentence or more for people */
   detail: string
   /** Path of the request */
   instance: string
@@ -2236,7 +2236,7 @@ export interface OperationInProgressProblem {
   title: string
   /** The HTTP status */
   status: number
-  /** What happened and what to do, for people */
+  /** The fault and its remedy, in a sentence or more for people */
   detail: string
   /** Path of the request */
   instance: string
@@ -2555,7 +2555,7 @@ export interface PlainProblem {
   title: string
   /** The HTTP status */
   status: number
-  /** What happened and what to do, for people */
+  /** The fault and its remedy, in a sentence or more for people */
   detail: string
   /** Path of the request */
   instance: string
@@ -2615,7 +2615,7 @@ export interface Problem {
   title: string
   /** The HTTP status */
   status: number
-  /** What happened and what to do, for people */
+  /** The fault and its remedy, in a sentence or more for people */
   detail: string
   /** Path of the request */
   instance: string
@@ -2825,7 +2825,7 @@ export interface QuotaExceededProblem {
   title: string
   /** The HTTP status */
   status: number
-  /** What happened and what to do, for people */
+  /** The fault and its remedy, in a sentence or more for people */
   detail: string
   /** Path of the request */
   instance: string
@@ -3229,7 +3229,7 @@ export interface ServerAttachedProblem {
   title: string
   /** The HTTP status */
   status: number
-  /** What happened and what to do, for people */
+  /** The fault and its remedy, in a sentence or more for people */
   detail: string
   /** Path of the request */
   instance: string
@@ -3679,7 +3679,7 @@ export interface ServerStateConflictProblem {
   title: string
   /** The HTTP status */
   status: number
-  /** What happened and what to do, for people */
+  /** The fault and its remedy, in a sentence or more for people */
   detail: string
   /** Path of the request */
   instance: string
@@ -3956,7 +3956,7 @@ export interface SlowDownProblem {
   title: string
   /** The HTTP status */
   status: number
-  /** What happened and what to do, for people */
+  /** The fault and its remedy, in a sentence or more for people */
   detail: string
   /** Path of the request */
   instance: string
@@ -4069,7 +4069,7 @@ export interface SshKeyExistsProblem {
   title: string
   /** The HTTP status */
   status: number
-  /** What happened and what to do, for people */
+  /** The fault and its remedy, in a sentence or more for people */
   detail: string
   /** Path of the request */
   instance: string
@@ -4269,7 +4269,7 @@ export interface UploadOffsetProblem {
   title: string
   /** The HTTP status */
   status: number
-  /** What happened and what to do, for people */
+  /** The fault and its remedy, in a sentence or more for people */
   detail: string
   /** Path of the request */
   instance: string
@@ -4335,7 +4335,7 @@ export interface ValidationFailedProblem {
   title: string
   /** The HTTP status */
   status: number
-  /** What happened and what to do, for people */
+  /** The fault and its remedy, in a sentence or more for people */
   detail: string
   /** Path of the request */
   instance: string

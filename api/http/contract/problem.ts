@@ -113,7 +113,7 @@ export const Problem = Type.Object(
     type: Type.String({ format: 'uri-reference', description: 'urn:berth:problem: followed by the code' }),
     title: Type.String({ description: 'Kind of error, for people' }),
     status: Type.Integer({ description: 'The HTTP status' }),
-    detail: Type.String({ description: 'What happened and what to do, for people' }),
+    detail: Type.String({ description: 'The fault and its remedy, in a sentence or more for people' }),
     instance: Type.String({ description: 'Path of the request' }),
     code: Type.String({ description: 'Stable code for programs' }),
     request_id: Type.String({
