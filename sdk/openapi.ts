@@ -358,7 +358,7 @@ export interface AddressUnavailableProblem {
   title: string
   /** The HTTP status */
   status: number
-  /** The fault and its remedy, in a sentence or more for people */
+  /** What happened and what to do, for people */
   detail: string
   /** Path of the request */
   instance: string
@@ -628,7 +628,7 @@ export interface CapacityUnavailableProblem {
   title: string
   /** The HTTP status */
   status: number
-  /** The fault and its remedy, in a sentence or more for people */
+  /** What happened and what to do, for people */
   detail: string
   /** Path of the request */
   instance: string
@@ -652,6 +652,33 @@ export interface CapacityUnavailableProblem {
     /** Processor vendor; a zone may have both, at different prices */
     cpu_type: 'amd' | 'intel'
   }>
+}
+
+export interface CatalogCheck {
+  /** A whole catalogue as YAML. Masked addresses that `GET` returned stand for those in force */
+  text: string
+}
+
+export interface CatalogText {
+  /** The catalogue in force as YAML. User, password and query in addresses of images and comments are replaced by `***` */
+  text: string
+  /** The SHA-256 of `text` */
+  hash: string
+  /** When the service accepted it */
+  in_force_since: string
+  /** Why a later version of the file is refused; empty if the file itself is in force */
+  errors: Array<string>
+}
+
+export interface CheckedCatalog {
+  /** True if `errors` is empty; `unchecked_sources` may still have mistakes */
+  is_valid: boolean
+  /** The mistakes, with their lines where they have one; at most 200 */
+  errors: Array<string>
+  /** The differences to the catalogue in force, as `berthd catalog check` prints them; at most 200. Prices have the number of servers and accounts that pay them */
+  differences: Array<string>
+  /** The slugs of templates and ISOs whose source is not that in force; at most 200. Nothing looks for their files: run `berthd catalog check` on the host */
+  unchecked_sources: Array<string>
 }
 
 export interface CodeProof {
@@ -1335,7 +1362,7 @@ export interface InsufficientBalanceProblem {
   title: string
   /** The HTTP status */
   status: number
-  /** The fault and its remedy, in a sentence or more for people */
+  /** What happened and what to do, for people */
   detail: string
   /** Path of the request */
   instance: string
@@ -1356,7 +1383,7 @@ export interface InsufficientScopeProblem {
   title: string
   /** The HTTP status */
   status: number
-  /** The fault and its remedy, in a sentence or more for people */
+  /** What happened and what to do, for people */
   detail: string
   /** Path of the request */
   instance: string
@@ -1764,7 +1791,7 @@ export interface NotSupportedProblem {
   title: string
   /** The HTTP status */
   status: number
-  /** The fault and its remedy, in a sentence or more for people */
+  /** What happened and what to do, for people */
   detail: string
   /** Path of the request */
   instance: string
@@ -2236,7 +2263,7 @@ export interface OperationInProgressProblem {
   title: string
   /** The HTTP status */
   status: number
-  /** The fault and its remedy, in a sentence or more for people */
+  /** What happened and what to do, for people */
   detail: string
   /** Path of the request */
   instance: string
@@ -2555,7 +2582,7 @@ export interface PlainProblem {
   title: string
   /** The HTTP status */
   status: number
-  /** The fault and its remedy, in a sentence or more for people */
+  /** What happened and what to do, for people */
   detail: string
   /** Path of the request */
   instance: string
@@ -2615,7 +2642,7 @@ export interface Problem {
   title: string
   /** The HTTP status */
   status: number
-  /** The fault and its remedy, in a sentence or more for people */
+  /** What happened and what to do, for people */
   detail: string
   /** Path of the request */
   instance: string
@@ -2825,7 +2852,7 @@ export interface QuotaExceededProblem {
   title: string
   /** The HTTP status */
   status: number
-  /** The fault and its remedy, in a sentence or more for people */
+  /** What happened and what to do, for people */
   detail: string
   /** Path of the request */
   instance: string
@@ -3229,7 +3256,7 @@ export interface ServerAttachedProblem {
   title: string
   /** The HTTP status */
   status: number
-  /** The fault and its remedy, in a sentence or more for people */
+  /** What happened and what to do, for people */
   detail: string
   /** Path of the request */
   instance: string
@@ -3679,7 +3706,7 @@ export interface ServerStateConflictProblem {
   title: string
   /** The HTTP status */
   status: number
-  /** The fault and its remedy, in a sentence or more for people */
+  /** What happened and what to do, for people */
   detail: string
   /** Path of the request */
   instance: string
@@ -3956,7 +3983,7 @@ export interface SlowDownProblem {
   title: string
   /** The HTTP status */
   status: number
-  /** The fault and its remedy, in a sentence or more for people */
+  /** What happened and what to do, for people */
   detail: string
   /** Path of the request */
   instance: string
@@ -4069,7 +4096,7 @@ export interface SshKeyExistsProblem {
   title: string
   /** The HTTP status */
   status: number
-  /** The fault and its remedy, in a sentence or more for people */
+  /** What happened and what to do, for people */
   detail: string
   /** Path of the request */
   instance: string
@@ -4269,7 +4296,7 @@ export interface UploadOffsetProblem {
   title: string
   /** The HTTP status */
   status: number
-  /** The fault and its remedy, in a sentence or more for people */
+  /** What happened and what to do, for people */
   detail: string
   /** Path of the request */
   instance: string
@@ -4335,7 +4362,7 @@ export interface ValidationFailedProblem {
   title: string
   /** The HTTP status */
   status: number
-  /** The fault and its remedy, in a sentence or more for people */
+  /** What happened and what to do, for people */
   detail: string
   /** Path of the request */
   instance: string
@@ -6343,6 +6370,15 @@ export interface Routes {
     }
     body: CorrectionCreate
     reply: DocumentDetails
+  }
+  /** Show the text of the catalogue in force */
+  'GET /operator/catalog': {
+    reply: CatalogText
+  }
+  /** Check a catalogue, and compare it with the one in force */
+  'POST /operator/catalog/check': {
+    body: CatalogCheck
+    reply: CheckedCatalog
   }
   /** List the capacity of each zone, and how much of it is sold */
   'GET /operator/capacity': {

@@ -4,6 +4,7 @@ import type {
   AnnouncementCreate,
   AnnouncementUpdate,
   Arrival,
+  CatalogCheck,
   ComplaintClose,
   ComplaintCreate,
   ComplaintReply,
@@ -138,6 +139,11 @@ const installation = (call: Call) => ({
   /** One page of the signs of abuse, each with what to do. */
   abuse: (query: Query<'GET /operator/abuse'> = {}, options?: CallOptions) =>
     call('GET /operator/abuse', { query }, options),
+  /** The text of the catalogue in force, without secrets. */
+  getCatalog: (options?: CallOptions) => call('GET /operator/catalog', {}, options),
+  /** Lists the mistakes of a catalogue and its differences to the one in force; nothing changes. */
+  checkCatalog: (body: CatalogCheck, options?: CallOptions) =>
+    call('POST /operator/catalog/check', { body }, options),
   images: (options?: CallOptions) => call('GET /operator/images', {}, options),
   /** Counts the copies off site of snapshots, images and backups. */
   offsite: (options?: CallOptions) => call('GET /operator/offsite', {}, options),

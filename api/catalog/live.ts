@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import path from 'node:path'
 import type { FastifyBaseLogger as Logger } from 'fastify'
@@ -79,8 +79,34 @@ export interface InForce {
   fault: string | null
 }
 
+/** The text of the catalogue in force, and checks of others. */
+export interface CatalogSource {
+  readonly inForce: TextInForce
+  /**
+   * Compares a text with the catalogue in force, as a change of the file would be. Sources that differ from those in
+   * force are not looked for on this host.
+   */
+  check(text: string, now: number): Promise<Checked>
+}
+
+export interface TextInForce {
+  text: string
+  /** The time from which on it was in force, in milliseconds. */
+  since: number
+  /** The mistakes of the file that was refused since; empty if the file is in force. */
+  faults: string[]
+}
+
+export interface Checked {
+  /** The catalogue as it is written, also if it is refused; null if it can't be read. */
+  parsed: Catalog | null
+  faults: string[]
+  /** The templates and ISOs with sources that differ from those in force. */
+  sources: string[]
+}
+
 /** The catalogue of a file that is watched. */
-export interface OpenCatalog extends InForce {
+export interface OpenCatalog extends InForce, CatalogSource {
   catalog: LiveCatalog
   /** The present fault of the file; null: it is in force. */
   readonly fault: string | null
@@ -116,6 +142,10 @@ export async function openCatalog(place: CatalogPlace, now: number): Promise<Ope
   const catalog = new LiveCatalog(first.catalog)
   let seen = first.taken
   keep(place, seen)
+  let good = {
+    text: (seen.catalog && seen.text) ?? textOf(place.lastGood) ?? '',
+    since: keptSince(place) ?? now,
+  }
   const look = async (at: number) => {
     // A fault may be fixed elsewhere: a missing image is added, or a server is deleted.
     if (seen.fault === null && textOf(place.file) === seen.text) return null
@@ -123,7 +153,10 @@ export async function openCatalog(place: CatalogPlace, now: number): Promise<Ope
     const hasNews = next.text !== seen.text || next.fault !== seen.fault
     seen = next
     if (hasNews) keep(place, next)
-    if (next.catalog) catalog.replace(next.catalog)
+    if (next.catalog) {
+      catalog.replace(next.catalog)
+      if (next.text !== null && next.text !== good.text) good = { text: next.text, since: at }
+    }
     return hasNews ? { fault: next.fault } : null
   }
   return {
@@ -131,6 +164,10 @@ export async function openCatalog(place: CatalogPlace, now: number): Promise<Ope
     get fault() {
       return seen.fault
     },
+    get inForce() {
+      return { ...good, faults: seen.fault === null ? [] : faultsIn(place, seen.fault) }
+    },
+    check: (text, at) => checkText(place, { catalog, text }, at),
     look,
   }
 }
@@ -175,21 +212,64 @@ async function take(place: CatalogPlace, before: Catalog | null, now: number): P
   } catch (error) {
     return { text, parsed: null, catalog: null, fault: messageOf(error) }
   }
-  const ordered = await place.ordered()
   const faults = [
-    ...(await missingImages(catalog, place.images)),
-    ...(before ? breaches(before, catalog, ordered, await place.held(), now) : []),
-    ...largeChanges(before, catalog, ordered),
+    ...(await missingImages(imagesOf(catalog), place.images)),
+    ...(await forbidden(place, before, catalog, now)),
   ]
   if (faults.length === 0) return { text, parsed: catalog, catalog, fault: null }
   const fault = faults.map((each) => `${file}: ${each}`).join('\n')
   return { text, parsed: catalog, catalog: null, fault }
 }
 
+/**
+ * Checks a text that does not come from this host. It must not tell its sender which files the host has, so only
+ * sources that are in force are looked for.
+ */
+export async function checkText(
+  place: CatalogPlace,
+  { catalog, text }: { catalog: Catalog; text: string },
+  now: number,
+): Promise<Checked> {
+  let parsed: Catalog
+  try {
+    parsed = parseCatalog(text, place.file, now)
+  } catch (error) {
+    return { parsed: null, faults: faultsIn(place, messageOf(error)), sources: [] }
+  }
+  const known = new Map(imagesOf(catalog).map(({ slug, image }) => [slug, JSON.stringify(image)]))
+  const isKnown = ({ slug, image }: Pictured) => known.get(slug) === JSON.stringify(image)
+  const pictured = imagesOf(parsed)
+  const faults = [
+    ...(await missingImages(pictured.filter(isKnown), place.images)),
+    ...(await forbidden(place, catalog, parsed, now)),
+  ]
+  return { parsed, faults, sources: pictured.filter((one) => !isKnown(one)).map(({ slug }) => slug) }
+}
+
+/** The lines of a fault without the quoted text below a mistake in the YAML, which may have a part of a secret. */
+function faultsIn({ file }: CatalogPlace, fault: string): string[] {
+  const [message = ''] = fault.split('\n\n')
+  return message.replaceAll(file, path.basename(file)).split('\n')
+}
+
+/** Lists changes that existing servers, or a slip in a price, forbid. */
+async function forbidden(place: CatalogPlace, before: Catalog | null, after: Catalog, now: number) {
+  const ordered = await place.ordered()
+  return [
+    ...(before ? breaches(before, after, ordered, await place.held(), now) : []),
+    ...largeChanges(before, after, ordered),
+  ]
+}
+
+type Pictured = ReturnType<typeof imagesOf>[number]
+
 /** Finds image files that are missing. A file may be removed once its image has been prepared. */
-async function missingImages(catalog: Catalog, images: CatalogPlace['images']): Promise<string[]> {
+async function missingImages(
+  pictured: readonly Pictured[],
+  images: CatalogPlace['images'],
+): Promise<string[]> {
   const found = await Promise.all(
-    imagesOf(catalog).map(async ({ slug, image }) => {
+    pictured.map(async ({ slug, image }) => {
       const missing: string[] = []
       for (const file of imageFormats.flatMap((format) => format.files(image)))
         if (!(await stat(file).catch(() => null))?.isFile())
@@ -214,9 +294,20 @@ function lastGoodOf({ lastGood }: CatalogPlace): Catalog | null {
 function keep({ file, lastGood }: CatalogPlace, { text, catalog }: Taken): void {
   if (text === null || !catalog) return
   try {
-    writeWholeSync(lastGood, withAbsolutePaths(text, path.dirname(file)))
+    const copy = withAbsolutePaths(text, path.dirname(file))
+    // The copy's time says since when it is in force, also after a restart.
+    if (copy !== textOf(lastGood)) writeWholeSync(lastGood, copy)
   } catch {
     // The change is in force anyway. Only a start after a later mistake would miss the copy.
+  }
+}
+
+/** The time in milliseconds at which the catalogue was accepted; null if there is no copy of it. */
+function keptSince({ lastGood }: CatalogPlace): number | null {
+  try {
+    return Math.floor(statSync(lastGood).mtimeMs)
+  } catch {
+    return null
   }
 }
 

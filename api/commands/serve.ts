@@ -72,6 +72,7 @@ export async function serve(
   const app: App = await buildApp({
     ...config,
     ...{ db, clock, drivers: compute.drivers, catalog, secrets, log, telemetry, disk, pages },
+    catalogText: opened,
     securityLog: notices ?? undefined,
     mailer: openMailer(config),
     vault: await openVault(config, db, secrets),

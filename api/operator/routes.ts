@@ -8,6 +8,7 @@ import type { OperationSchemas } from '../operations/schema.ts'
 import { operationView } from '../operations/view.ts'
 import type { Offsite } from '../snapshots/offsite.ts'
 import { type OperatorAccountOptions, operatorAccountRoutes } from './account-routes.ts'
+import { type OperatorCatalogOptions, operatorCatalogRoutes } from './catalog-routes.ts'
 import { operatorDocumentRoutes } from './document-routes.ts'
 import { imagesByPool, roomByZone } from './hosts.ts'
 import { offsiteRoute } from './offsite.ts'
@@ -21,7 +22,8 @@ const tag = 'Operator'
 export interface OperatorOptions
   extends OperatorAccountOptions,
     OperatorServerOptions,
-    OperatorPaymentOptions {
+    OperatorPaymentOptions,
+    OperatorCatalogOptions {
   catalog: Catalog
   drivers: Drivers
   offsite: Offsite
@@ -36,6 +38,7 @@ export function operatorRoutes(options: OperatorOptions): Route[] {
     ...operatorPaymentRoutes(options),
     operatorTransferRoute(options),
     ...operatorDocumentRoutes(options),
+    ...operatorCatalogRoutes(options),
     ...hostRoutes(options),
     offsiteRoute(options),
     operationsRoute(options),

@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger as Logger } from 'fastify'
 import type { Catalog } from '../catalog/file.ts'
+import type { CatalogSource } from '../catalog/live.ts'
 import type { Clock } from '../clock.ts'
 import type { Config, NameServerSettings, ProviderSettings, Receipt } from '../config.ts'
 import type { Database } from '../database/database.ts'
@@ -26,6 +27,8 @@ export interface AppOptions {
   clock: Clock
   drivers: Drivers
   catalog: Catalog
+  /** The text of the catalogue, for operators (default: this process shows and checks none). */
+  catalogText?: CatalogSource
   secrets: Secrets
   log: Logger
   /** Receives the security log (default: the other log). */

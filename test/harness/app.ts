@@ -7,6 +7,7 @@ import { createToken } from '../../api/accounts/tokens.ts'
 import { type App, buildApp } from '../../api/app.ts'
 import { post } from '../../api/billing/ledger.ts'
 import { parseCatalog } from '../../api/catalog/file.ts'
+import { type CatalogSource, checkText } from '../../api/catalog/live.ts'
 import type { Database } from '../../api/database/database.ts'
 import { Drivers } from '../../api/drivers/drivers.ts'
 import { Simulator, type SimulatorOptions } from '../../api/drivers/simulator/simulator.ts'
@@ -70,6 +71,17 @@ export const catalogText = readFileSync(new URL('../../catalog.yaml', import.met
 /** It is parsed once, because that takes a third of the time of building an application. */
 const shipped = parseCatalog(catalogText, 'catalog.yaml')
 
+/** The shipped catalogue as the operator reads it. */
+const catalogSource: CatalogSource = {
+  inForce: { text: catalogText, since: 0, faults: [] },
+  check: (text, now) => {
+    const none = async () => []
+    const images = { ready: async () => null }
+    const place = { file: 'catalog.yaml', lastGood: '', images, ordered: none, held: none }
+    return checkText(place, { catalog: shipped, text }, now)
+  },
+}
+
 type TestOptions = Partial<AppOptions> & {
   simulator?: Partial<SimulatorOptions>
   /** Whether two drivers serve side by side. */
@@ -95,6 +107,7 @@ export async function testApp(options: TestOptions = {}): Promise<TestApp> {
     clock,
     drivers,
     catalog: shipped,
+    catalogText: catalogSource,
     secrets: new Secrets(Buffer.alloc(32, 7)),
     log: pino({ level: process.env.BERTH_LOG ?? 'silent' }),
     sshPorts: { first: 22000, last: 22999 },

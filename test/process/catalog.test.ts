@@ -130,3 +130,32 @@ test(
   },
   TIMEOUT_MS,
 )
+
+test(
+  'an operator’s token reads the catalogue in force, also after a restart beside a refused file',
+  async () => {
+    const data = folder()
+    const own = path.join(data, 'catalog.yaml')
+    const first = await serve(data)
+    const bounds = ['--scope', 'operator:read', '--cidr', '127.0.0.1']
+    const made = await run(['operator', 'token', 'create', 'shop', ...bounds], { BERTH_DATA: data })
+    const headers = { authorization: `Bearer ${made.stdout.trim()}` }
+    const read = async ({ send }: typeof first) => {
+      const reply = await send('GET', '/operator/catalog', undefined, headers)
+      // The assertions below fail if it is anything else.
+      return (await reply.json()) as { text: string }
+    }
+    const before = await read(first)
+    expect(before).toMatchObject({ text: expect.stringContaining('title: This machine'), errors: [] })
+    first.process.kill('SIGTERM')
+    await first.ended
+    writeFileSync(own, 'zones: [')
+    const second = await serve(data)
+    expect(await read(second)).toEqual({ ...before, errors: [expect.stringContaining('catalog.yaml: ')] })
+    const next = { text: before.text.replace('title: This machine', 'title: Elsewhere') }
+    const checked = await second.send('POST', '/operator/catalog/check', next, headers)
+    expect(await checked.json()).toMatchObject({ is_valid: true, differences: ['zone local-1: changed'] })
+    expect(readFileSync(own, 'utf8')).toBe('zones: [')
+  },
+  TIMEOUT_MS,
+)

@@ -1,3 +1,4 @@
+import { catalogText } from '../../harness/app.ts'
 import { chargeHour } from '../../harness/invoiced.ts'
 import { BANK, selling } from '../../harness/seller.ts'
 import { withPayments } from '../payments/harness/payments.ts'
@@ -80,5 +81,7 @@ async function walkCredits(
   await call('GET', '/account/transfers')
   await call('GET', `/account/transfers/${transfer_id}`)
   await call('GET', `/account/transfers/${transfer_id}/content.pdf`)
+  await operator('GET', '/operator/catalog')
+  await operator('POST', '/operator/catalog/check', { text: catalogText })
   await operator('POST', '/operator/transfers', { reference, amount_rub: '500', bank_transaction_id: '1' })
 }

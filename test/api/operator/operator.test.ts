@@ -34,6 +34,7 @@ const reason = { reason: 'Sends spam' }
 const BODIES: Record<string, object> = {
   corrections: { ...reason, type: 'credit_note', lines: [{ amount_rub: '1.00' }], reference: 'note-17' },
   accounts: { email: 'new@example.com' },
+  check: { text: 'zones: []' },
   announcements: { kind: 'notice', text: { en: 'News.', ru: 'Новость.' } },
   complaints: { kind: 'spam', text: 'A mailbox got spam.' },
   end: {},
@@ -65,7 +66,7 @@ async function routesOf(t: TestApp, accountId: string, serverId: string) {
 test('only a person with the operator’s role and two-factor authentication gets in, as long as they have both', async () => {
   const { t, olga } = await withOperator()
   const routes = await routesOf(t, t.accountId, NOBODY)
-  expect(routes.length).toBe(56)
+  expect(routes.length).toBe(58)
   const owner = await signUp(t, 'ann@example.com')
   await turnOnTwoFactor(t, owner.call)
   const refused = async (call: Call) =>
