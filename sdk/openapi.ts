@@ -358,7 +358,7 @@ export interface AddressUnavailableProblem {
   title: string
   /** The HTTP status */
   status: number
-  /** What happened and what to do, for people */
+  /** The fault and its remedy, in a sentence or more for people */
   detail: string
   /** Path of the request */
   instance: string
@@ -628,7 +628,7 @@ export interface CapacityUnavailableProblem {
   title: string
   /** The HTTP status */
   status: number
-  /** What happened and what to do, for people */
+  /** The fault and its remedy, in a sentence or more for people */
   detail: string
   /** Path of the request */
   instance: string
@@ -1362,7 +1362,7 @@ export interface InsufficientBalanceProblem {
   title: string
   /** The HTTP status */
   status: number
-  /** What happened and what to do, for people */
+  /** The fault and its remedy, in a sentence or more for people */
   detail: string
   /** Path of the request */
   instance: string
@@ -1383,7 +1383,7 @@ export interface InsufficientScopeProblem {
   title: string
   /** The HTTP status */
   status: number
-  /** What happened and what to do, for people */
+  /** The fault and its remedy, in a sentence or more for people */
   detail: string
   /** Path of the request */
   instance: string
@@ -1791,7 +1791,7 @@ export interface NotSupportedProblem {
   title: string
   /** The HTTP status */
   status: number
-  /** What happened and what to do, for people */
+  /** The fault and its remedy, in a sentence or more for people */
   detail: string
   /** Path of the request */
   instance: string
@@ -2263,7 +2263,7 @@ export interface OperationInProgressProblem {
   title: string
   /** The HTTP status */
   status: number
-  /** What happened and what to do, for people */
+  /** The fault and its remedy, in a sentence or more for people */
   detail: string
   /** Path of the request */
   instance: string
@@ -2582,7 +2582,7 @@ export interface PlainProblem {
   title: string
   /** The HTTP status */
   status: number
-  /** What happened and what to do, for people */
+  /** The fault and its remedy, in a sentence or more for people */
   detail: string
   /** Path of the request */
   instance: string
@@ -2642,7 +2642,7 @@ export interface Problem {
   title: string
   /** The HTTP status */
   status: number
-  /** What happened and what to do, for people */
+  /** The fault and its remedy, in a sentence or more for people */
   detail: string
   /** Path of the request */
   instance: string
@@ -2852,7 +2852,7 @@ export interface QuotaExceededProblem {
   title: string
   /** The HTTP status */
   status: number
-  /** What happened and what to do, for people */
+  /** The fault and its remedy, in a sentence or more for people */
   detail: string
   /** Path of the request */
   instance: string
@@ -3256,7 +3256,7 @@ export interface ServerAttachedProblem {
   title: string
   /** The HTTP status */
   status: number
-  /** What happened and what to do, for people */
+  /** The fault and its remedy, in a sentence or more for people */
   detail: string
   /** Path of the request */
   instance: string
@@ -3706,7 +3706,7 @@ export interface ServerStateConflictProblem {
   title: string
   /** The HTTP status */
   status: number
-  /** What happened and what to do, for people */
+  /** The fault and its remedy, in a sentence or more for people */
   detail: string
   /** Path of the request */
   instance: string
@@ -3983,7 +3983,7 @@ export interface SlowDownProblem {
   title: string
   /** The HTTP status */
   status: number
-  /** What happened and what to do, for people */
+  /** The fault and its remedy, in a sentence or more for people */
   detail: string
   /** Path of the request */
   instance: string
@@ -4096,7 +4096,7 @@ export interface SshKeyExistsProblem {
   title: string
   /** The HTTP status */
   status: number
-  /** What happened and what to do, for people */
+  /** The fault and its remedy, in a sentence or more for people */
   detail: string
   /** Path of the request */
   instance: string
@@ -4296,7 +4296,7 @@ export interface UploadOffsetProblem {
   title: string
   /** The HTTP status */
   status: number
-  /** What happened and what to do, for people */
+  /** The fault and its remedy, in a sentence or more for people */
   detail: string
   /** Path of the request */
   instance: string
@@ -4362,7 +4362,7 @@ export interface ValidationFailedProblem {
   title: string
   /** The HTTP status */
   status: number
-  /** What happened and what to do, for people */
+  /** The fault and its remedy, in a sentence or more for people */
   detail: string
   /** Path of the request */
   instance: string

@@ -197,7 +197,7 @@ test('an ISO of the operator has a checksum if it is downloaded, and a slug of i
   expect(fault(`url: "http://example.com/x.iso", sha256: ${hash}`)).toBe('isos.0.url has an invalid format.')
   expect(fault('retired: true')).toBe('an ISO requires a url or a file.')
   expect(fault('file: x.iso, build: debian-13')).toContain('build')
-  expect(fault('file: x.iso, slug: micro')).toContain('Map keys must be unique')
+  expect(fault('file: x.iso, slug: micro')).toContain('isos.0.slug is there twice')
   const twice = complaint(/$/, 'isos:\n  - { slug: micro, title: Micro, file: x.iso }\n')
   expect(twice).toMatch(/a template has the slug "micro" already\.$/)
 })

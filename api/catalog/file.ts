@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { v5 as uuidV5 } from 'uuid'
-import { isScalar, LineCounter, parseDocument, visit } from 'yaml'
+import { isScalar, visit } from 'yaml'
 import { isoFaults, isoImage } from '../drivers/disk-images.ts'
 import type { ImageSpec } from '../drivers/images.ts'
 import type { Fault } from '../drivers/module.ts'
@@ -16,6 +16,7 @@ import { type LimitSteps, stepFaults, stepsOf } from './limit-steps.ts'
 import type { Operator, Seller } from './operator.ts'
 import { poolFaults } from './pools.ts'
 import { type PriceEntry, priceFaults } from './prices.ts'
+import { readYaml, type Yaml } from './yaml.ts'
 
 /** Ids of templates and presets are derived from their slugs (UUIDv5), so that they outlive a reinstall. */
 const NAMESPACE = '6f0f6d1e-7a55-4a0b-9d0c-5b1c8a3f2e10'
@@ -150,11 +151,8 @@ export function readCatalogText(file: string): string {
 
 /** @throws CatalogError */
 export function parseCatalog(text: string, file: string, now = Number.POSITIVE_INFINITY): Catalog {
-  const lines = new LineCounter()
-  // "core" keeps dates as text; a date is compared as text too.
-  const document = parseDocument(text, { lineCounter: lines, schema: 'core' })
-  const yamlError = document.errors[0]
-  if (yamlError) throw new CatalogError(`${file}: ${yamlError.message}`)
+  const { document, lines, fault } = readYaml(text)
+  if (fault !== null) throw new CatalogError(`${file}${fault}`)
   const lineOf = (pointer: string): number => {
     const parts = pointer.split('/').slice(1)
     for (let depth = parts.length; depth >= 0; depth--) {
@@ -178,7 +176,7 @@ export function parseCatalog(text: string, file: string, now = Number.POSITIVE_I
 
 /** The text of a catalogue with the paths of its images made absolute, so that it means the same elsewhere. */
 export function withAbsolutePaths(text: string, folder: string): string {
-  const document = parseDocument(text, { schema: 'core' })
+  const { document } = readYaml(text)
   const found: { start: number; end: number; file: string }[] = []
   visit(document, {
     Pair: (_, { key, value }) => {
@@ -202,7 +200,7 @@ export function withAbsolutePaths(text: string, folder: string): string {
 }
 
 /** @throws CatalogError if an alias has no anchor, or expands to far too much */
-function toValue(document: ReturnType<typeof parseDocument>, file: string): unknown {
+function toValue(document: Yaml['document'], file: string): unknown {
   try {
     return document.toJS()
   } catch (error) {

@@ -1,4 +1,5 @@
-import { isScalar, parseDocument, visit } from 'yaml'
+import { isScalar, visit } from 'yaml'
+import { readYaml } from './yaml.ts'
 
 const MASK = '***'
 
@@ -70,8 +71,11 @@ function maskUser(address: string): string {
 
 /** @param replace returns the value that replaces an address of an image; null: it stays as it is written */
 function replaceSources(text: string, replace: (value: string) => string | null): string {
+  const { document, fault } = readYaml(text)
+  // A text that is no catalogue, such as a message, has addresses as they are.
+  if (fault !== null) return text
   const found: Found[] = []
-  visit(parseDocument(text, { schema: 'core', logLevel: 'silent' }), {
+  visit(document, {
     Pair: (_, { key, value }) => {
       if (!isScalar(key) || !SOURCES.includes(String(key.value))) return
       if (!isScalar(value) || typeof value.value !== 'string' || !value.range) return

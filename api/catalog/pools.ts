@@ -1,5 +1,5 @@
 import { isIPv4, isIPv6 } from 'node:net'
-import { isWithin, overlap, rangeOf } from '../cidrs.ts'
+import { isWithin, rangeOf } from '../cidrs.ts'
 import type { PublicPools } from '../drivers/driver.ts'
 
 /** The ranges of a zone. */
@@ -66,10 +66,40 @@ export function poolFaults(zones: readonly Ranges[]): [pointer: string, message:
     return fault === null ? [] : [[place, fault]]
   })
   if (faults.length > 0) return faults
-  return all.flatMap(({ range, place, isFour }, at): [string, string][] => {
-    const other = all.slice(0, at).find((before) => before.isFour === isFour && overlap(before.range, range))
-    return other ? [[place, `${range} and ${other.range} have addresses in common.`]] : []
+  return shared(all)
+}
+
+interface Placed {
+  range: string
+  place: string
+  isFour: boolean
+}
+
+/** Lists ranges with addresses of others. They are sorted, as comparing each with all would take hostile texts minutes. */
+function shared(all: readonly Placed[]): [pointer: string, message: string][] {
+  const sorted = all
+    .map((one, at) => ({ ...one, at, ...boundsOf(one) }))
+    .sort(
+      (a, b) => Number(a.isFour) - Number(b.isFour) || (a.first < b.first ? -1 : a.first > b.first ? 1 : 0),
+    )
+  let widest = sorted[0]
+  return sorted.slice(1).flatMap((one): [string, string][] => {
+    const before = widest
+    if (!before || before.isFour !== one.isFour || before.end <= one.first) {
+      widest = one
+      return []
+    }
+    if (one.end > before.end) widest = one
+    const [other, later] = before.at < one.at ? [before, one] : [one, before]
+    return [[later.place, `${later.range} and ${other.range} have addresses in common.`]]
   })
+}
+
+/** The first address of a range as a number, and the one behind its last. */
+function boundsOf({ range, isFour }: Placed): { first: bigint; end: bigint } {
+  const [network = ''] = range.split('/')
+  const first = rangeOf(isFour ? '0.0.0.0/0' : '::/0').placeOf(network) ?? 0n
+  return { first, end: first + rangeOf(range).size }
 }
 
 function faultOf4(range: string): string | null {

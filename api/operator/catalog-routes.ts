@@ -4,6 +4,7 @@ import { differences } from '../catalog/changes.ts'
 import type { Catalog } from '../catalog/file.ts'
 import type { CatalogSource } from '../catalog/live.ts'
 import { maskSecrets, unmask } from '../catalog/masking.ts'
+import { sizeFault } from '../catalog/yaml.ts'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import { isoTime, timestamp } from '../http/contract/fields.ts'
@@ -39,7 +40,7 @@ const CatalogCheck = Type.Object(
   {
     text: Type.String({
       minLength: 1,
-      maxLength: 200_000,
+      maxLength: 100_000,
       description: 'A whole catalogue as YAML. Masked addresses that `GET` returned stand for those in force',
       examples: ['zones:\n  - zone_slug: local-1\n'],
     }),
@@ -125,6 +126,9 @@ async function checkCatalog(
   { db, clock, catalog, catalogText }: OperatorCatalogOptions,
   text: string,
 ): Promise<Static<typeof CheckedCatalog>> {
+  const tooLarge = sizeFault(text)
+  if (tooLarge !== null)
+    return { is_valid: false, errors: [tooLarge], differences: [], unchecked_sources: [] }
   const source = sourceOf(catalogText)
   const { parsed, faults, sources } = await source.check(unmask(text, source.inForce.text), clock.now())
   const changes = parsed ? differences(catalog, parsed, await payersOf(db).execute()) : []
