@@ -233,6 +233,27 @@ export async function dryRun(db: Database, run: (tx: Queries) => Promise<void>):
   }
 }
 
+/**
+ * Does the work of each item in a transaction of its own. One that fails keeps no other from it, unless the database is
+ * away.
+ * @throws the first failure, once the others are done
+ */
+export async function inTransactions<Item>(
+  db: Database,
+  items: readonly Item[],
+  work: (tx: Queries, item: Item) => Promise<void>,
+): Promise<void> {
+  const failures: unknown[] = []
+  for (const item of items)
+    try {
+      await db.transaction().execute((tx) => work(tx, item))
+    } catch (error) {
+      if (isUnavailable(error)) throw error
+      failures.push(error)
+    }
+  if (failures.length > 0) throw failures[0]
+}
+
 /** SQLite's BUSY, READONLY, IOERR, FULL and CANTOPEN. */
 const SQLITE_UNAVAILABLE = [5, 8, 10, 13, 14]
 /**

@@ -8,7 +8,7 @@ import { depletedBalances, EMPTY_LEDGER, lowBalances } from '../billing/standing
 import type { Catalog } from '../catalog/file.ts'
 import { topUpUrl } from '../catalog/operator.ts'
 import type { Clock } from '../clock.ts'
-import type { Database, Queries } from '../database/database.ts'
+import { type Database, inTransactions, type Queries } from '../database/database.ts'
 import type { Role } from '../http/contract/auth.ts'
 import { countMails, enqueueMail, MOST_WAITING } from '../mail/queue.ts'
 import { formatMoney } from '../money.ts'
@@ -64,11 +64,15 @@ export async function warnPeople(options: WarningOptions): Promise<void> {
     ...(await resumedDue(db, now)),
   ]
   let isQueued = false
-  for (const one of due) {
-    if ((await countMails(db)) >= MOST_WAITING) break
-    isQueued = (await send(options, one, now)) || isQueued
+  let isFull = false
+  try {
+    await inTransactions(db, due, async (tx, one) => {
+      isFull ||= (await countMails(tx)) >= MOST_WAITING
+      if (!isFull) isQueued = (await send(tx, options, one, now)) || isQueued
+    })
+  } finally {
+    if (isQueued) mailed()
   }
-  if (isQueued) mailed()
 }
 
 async function lowDue(db: Database, now: number): Promise<Due[]> {
@@ -165,32 +169,30 @@ async function unwarned<Row extends Found>(
 }
 
 /** @returns false if another process has sent it */
-async function send(options: WarningOptions, due: Due, now: number): Promise<boolean> {
+async function send(tx: Queries, options: WarningOptions, due: Due, now: number): Promise<boolean> {
   const { accountId, kind, since, covers } = due
-  return options.db.transaction().execute(async (tx) => {
-    if (!(await claim(tx, { account_id: accountId, kind, since, sent_at: now }))) return false
-    if (covers) await claim(tx, { account_id: accountId, ...covers, sent_at: now })
-    const readers = await readersOf(tx, accountId, kind.startsWith('balance_') ? PAYING : MANAGING)
-    if (readers.length === 0) return false
-    const site = new URL(options.siteUrl())
-    const own = pageOf(kind)
-    const page = own === '/billing' ? topUpUrl(options.catalog, accountId, options.billingPage()) : null
-    const link = page === null ? pageOfAccount(site.href, own, accountId) : new URL(page)
-    const missing = await missingToResume(tx, accountId)
-    const { balance, credit_limit } = (await ledgersOf(tx, [accountId])).get(accountId) ?? EMPTY_LEDGER
-    const facts = {
-      site: site.host,
-      account: (await findAccount(tx, accountId)).email,
-      balance: formatMoney(balance),
-      creditLimit: credit_limit === 0 ? null : formatMoney(credit_limit),
-      missing: missing === null ? null : formatMoney(missing),
-      ...{ until: null, deleteAt: null, reason: '', canPay: page !== null },
-      ...due.facts,
-    }
-    for (const reader of readers)
-      await enqueueMail(tx, options, mailOf(reader, warning(reader.language, kind, facts), link))
-    return true
-  })
+  if (!(await claim(tx, { account_id: accountId, kind, since, sent_at: now }))) return false
+  if (covers) await claim(tx, { account_id: accountId, ...covers, sent_at: now })
+  const readers = await readersOf(tx, accountId, kind.startsWith('balance_') ? PAYING : MANAGING)
+  if (readers.length === 0) return false
+  const site = new URL(options.siteUrl())
+  const own = pageOf(kind)
+  const page = own === '/billing' ? topUpUrl(options.catalog, accountId, options.billingPage()) : null
+  const link = page === null ? pageOfAccount(site.href, own, accountId) : new URL(page)
+  const missing = await missingToResume(tx, accountId)
+  const { balance, credit_limit } = (await ledgersOf(tx, [accountId])).get(accountId) ?? EMPTY_LEDGER
+  const facts = {
+    site: site.host,
+    account: (await findAccount(tx, accountId)).email,
+    balance: formatMoney(balance),
+    creditLimit: credit_limit === 0 ? null : formatMoney(credit_limit),
+    missing: missing === null ? null : formatMoney(missing),
+    ...{ until: null, deleteAt: null, reason: '', canPay: page !== null },
+    ...due.facts,
+  }
+  for (const reader of readers)
+    await enqueueMail(tx, options, mailOf(reader, warning(reader.language, kind, facts), link))
+  return true
 }
 
 /** The page of the console that a warning leads to. */

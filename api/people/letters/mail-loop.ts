@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger as Logger } from 'fastify'
 import type { Clock } from '../../clock.ts'
-import type { Database, Queries } from '../../database/database.ts'
+import { type Database, inTransactions, type Queries } from '../../database/database.ts'
 import { Loop } from '../../loop.ts'
 import { countMails } from '../../mail/queue.ts'
 import type { Peers } from '../../processes/peers.ts'
@@ -32,7 +32,10 @@ interface Parts<Due> {
   mail: (tx: Queries, due: Due) => Promise<void>
 }
 
-/** Queues mails that rows note as due, in one process for all. They wait while a thousand others do. */
+/**
+ * Queues mails that rows note as due, in one process for all. They wait while a thousand others do, but not for one that
+ * can't be made.
+ */
 export class MailLoop<Due = string> {
   readonly #mailing: Mailing
   readonly #parts: Parts<Due>
@@ -63,8 +66,11 @@ export class MailLoop<Due = string> {
     const { db, clock, mailed } = this.#mailing
     const due = await this.#parts.due(clock.now(), AT_ONCE)
     if (due.length === 0 || (await countMails(db)) >= MOST_WAITING) return
-    for (const one of due) await db.transaction().execute((tx) => this.#parts.mail(tx, one))
-    mailed()
+    try {
+      await inTransactions(db, due, this.#parts.mail)
+    } finally {
+      mailed()
+    }
     if (due.length >= AT_ONCE) this.#loop.wake()
   }
 }

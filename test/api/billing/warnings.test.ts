@@ -1,6 +1,7 @@
 // The mails to the people of an account before and when its servers are suspended or deleted.
+import { sql } from 'kysely'
 import { expect, test } from 'vitest'
-import { changeStatus } from '../../../api/accounts/accounts.ts'
+import { changeStatus, createAccount } from '../../../api/accounts/accounts.ts'
 import { parseCatalog } from '../../../api/catalog/file.ts'
 import { quotas } from '../../../api/features.ts'
 import { parseMoney } from '../../../api/money.ts'
@@ -189,4 +190,22 @@ test('people read that their account is resumed, and why, if they had read that 
   await to('suspended', 'Again.')
   await to('active', 'It was not so.')
   expect(await hours(t, 26)).toEqual([])
+})
+
+test('an account whose people can not be warned keeps no other from its mail, and is tried again', async () => {
+  const t = await testApp()
+  const later = (await createAccount(t.db, t.clock, { email: 'later@example.com', name: 'Later' })) ?? ''
+  const suspend = (accountId: string) =>
+    changeStatus({ db: t.db, clock: t.clock, quotas }, accountId, {
+      ...{ from: ['active'], to: 'suspended', reason: 'It sends spam.' },
+    })
+  await suspend(t.accountId)
+  t.clock.advance(1_000)
+  await suspend(later)
+  const { email } = (await t.call('GET', '/account/me')).body
+  await sql`CREATE TRIGGER broken BEFORE INSERT ON warnings WHEN NEW.account_id = ${sql.lit(t.accountId)}
+    BEGIN SELECT RAISE(ABORT, 'broken'); END`.execute(t.db)
+  expect(await hours(t, 1)).toEqual(['later@example.com: Your account at localhost is suspended'])
+  await sql`DROP TRIGGER broken`.execute(t.db)
+  expect(await hours(t, 1)).toEqual([`${email}: Your account at localhost is suspended`])
 })
