@@ -229,7 +229,8 @@ async function save(
 }
 
 /**
- * The time of the next look at a payment: soon while something is open, then after as long as it is old.
+ * The time of the next look at a payment: soon while something is open, daily while it is held, then after as long as it
+ * is old.
  * @returns null if there is nothing to expect
  */
 export function nextLook(
@@ -241,5 +242,5 @@ export function nextLook(
   if (status === 'pending') return now + Math.min(Math.max(SOONEST_MS, Math.round(ageMs / 8)), 10 * MINUTE) // not money
   if (isBusy) return now + MINUTE
   if (status === 'canceled' || ageMs > LAST_LOOK_MS) return null
-  return now + Math.max(DAY, ageMs)
+  return now + (status === 'held' ? DAY : Math.max(DAY, ageMs))
 }
