@@ -109,6 +109,7 @@ export const migrations: Record<string, () => Promise<Migration>> = {
   '0082-document-mails': () => import('./migrations/0082-document-mails.ts'),
   '0083-service-mails': () => import('./migrations/0083-service-mails.ts'),
   '0084-notices': () => import('./migrations/0084-notices.ts'),
+  '0085-open-rates': () => import('./migrations/0085-open-rates.ts'),
 }
 
 /**

@@ -1,6 +1,7 @@
 import { type Compilable, sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
 import { createAccount } from '../../../api/accounts/accounts.ts'
+import { costsNow, hourlyCost } from '../../../api/billing/rates.ts'
 import { type Database, isSqlite, migrations } from '../../../api/database/database.ts'
 import { claiming } from '../../../api/operations/store.ts'
 import { orderedSums } from '../../../api/servers/store.ts'
@@ -52,6 +53,24 @@ test('the sums of an order cost the same however many stopped or deleted servers
   await sql`ANALYZE`.execute(db)
   expect(await query.execute()).toEqual([{ unbilled: isSqlite(db) ? 1 : '1', resizing: 0 }])
   expect(await planOf(db, query)).toContain('servers_ordered')
+})
+
+test('the cost of what an account has is read from the index alone', async () => {
+  const { db, own, other } = await withAccounts()
+  const price = { price_hour: 2, price_month: 1_000, traffic_gb: 0, traffic_price: 0 }
+  const rows = Array.from({ length: 3_000 }, (_, n) => ({
+    ...{ item_type: 'server' as const, item_id: `s${n}`, server_id: `s${n}`, starts_at: 0, ends_at: null },
+    ...{ ...price, account_id: n % 10 === 0 ? own : other },
+  }))
+  for (let at = 0; at < rows.length; at += 500)
+    await db
+      .insertInto('rates')
+      .values(rows.slice(at, at + 500))
+      .execute()
+  await (isSqlite(db) ? sql`ANALYZE` : sql`VACUUM ANALYZE rates`).execute(db)
+  expect((await costsNow(db, [own])).get(own)).toEqual({ hour: 600, month: 300_000 })
+  const plan = await planOf(db, hourlyCost(db, own))
+  expect(plan).toMatch(/COVERING INDEX rates_account|Index Only Scan using rates_account/)
 })
 
 /** A node of PostgreSQL's plan, with the rows that it returned on average, and those that it read in vain. */
