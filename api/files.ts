@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { constants, existsSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { open, rename, rm, stat, unlink, writeFile } from 'node:fs/promises'
+import { chmod, chown, open, rename, rm, stat, unlink, writeFile } from 'node:fs/promises'
 import path, { dirname } from 'node:path'
 
 /**
@@ -8,9 +8,35 @@ import path, { dirname } from 'node:path'
  * @param mode the file's mode from the first moment (default: readable by this user only)
  */
 export async function writeDurably(path: string, content: string | Buffer, mode = 0o600): Promise<void> {
+  await writeThen(path, content, mode, async () => {})
+}
+
+/**
+ * Writes as `writeDurably` does, for a file that other users may read and edit.
+ * @param like the mode and the owner that the file gets
+ * @throws Error of the system, also if this user may not give files to the owner
+ */
+export async function replaceDurably(
+  path: string,
+  content: string,
+  like: { mode: number; uid: number; gid: number },
+): Promise<void> {
+  await writeThen(path, content, 0o600, async (draft) => {
+    await chown(draft, like.uid, like.gid)
+    await chmod(draft, like.mode & 0o777)
+  })
+}
+
+async function writeThen(
+  path: string,
+  content: string | Buffer,
+  mode: number,
+  prepare: (draft: string) => Promise<void>,
+): Promise<void> {
   const draft = draftOf(path)
   try {
     await writeFile(draft, content, { mode, flag: 'wx', flush: true })
+    await prepare(draft)
     await rename(draft, path)
   } catch (error) {
     await rm(draft, { force: true })

@@ -5,6 +5,7 @@ import type {
   AnnouncementUpdate,
   Arrival,
   CatalogCheck,
+  CatalogReplacement,
   ComplaintClose,
   ComplaintCreate,
   ComplaintReply,
@@ -144,6 +145,9 @@ const installation = (call: Call) => ({
   /** Lists the mistakes of a catalogue and its differences to the one in force; nothing changes. */
   checkCatalog: (body: CatalogCheck, options?: CallOptions) =>
     call('POST /operator/catalog/check', { body }, options),
+  /** Replaces the catalogue, but for what names files, networks and addresses of the host. */
+  replaceCatalog: (body: CatalogReplacement, options?: CallOptions) =>
+    call('PUT /operator/catalog', { body }, options),
   images: (options?: CallOptions) => call('GET /operator/images', {}, options),
   /** Counts the copies off site of snapshots, images and backups. */
   offsite: (options?: CallOptions) => call('GET /operator/offsite', {}, options),

@@ -3,6 +3,7 @@ import { stat } from 'node:fs/promises'
 import path from 'node:path'
 import type { FastifyBaseLogger as Logger } from 'fastify'
 import type { Clock } from '../clock.ts'
+import { Semaphore } from '../concurrency.ts'
 import type { HostImages } from '../drivers/images.ts'
 import { imageFormats } from '../drivers/modules/modules.ts'
 import { writeWholeSync } from '../files.ts'
@@ -19,6 +20,7 @@ import {
   readCatalogText,
   withAbsolutePaths,
 } from './file.ts'
+import { type Replacement, replaceCatalog } from './replacing.ts'
 
 const LOOK_EVERY_MS = 2_000
 
@@ -79,7 +81,7 @@ export interface InForce {
   fault: string | null
 }
 
-/** The text of the catalogue in force, and checks of others. */
+/** The text of the catalogue in force, checks of others, and its file. */
 export interface CatalogSource {
   readonly inForce: TextInForce
   /**
@@ -87,6 +89,13 @@ export interface CatalogSource {
    * force are not looked for on this host.
    */
   check(text: string, now: number): Promise<Checked>
+  /** Applies a change of the file at once; `inForce` has its mistakes. */
+  refresh(now: number): Promise<void>
+  /**
+   * Writes a text to the file, which is in force after the next look at it.
+   * @throws FileChanged; Error of the system
+   */
+  write(change: Replacement): Promise<void>
 }
 
 export interface TextInForce {
@@ -146,9 +155,12 @@ export async function openCatalog(place: CatalogPlace, now: number): Promise<Ope
     text: (seen.catalog && seen.text) ?? textOf(place.lastGood) ?? '',
     since: keptSince(place) ?? now,
   }
-  const look = async (at: number) => {
+  // A change that was not reported to the watcher yet.
+  let untold: { fault: string | null } | null = null
+  const turns = new Semaphore(1)
+  const turn = async (at: number) => {
     // A fault may be fixed elsewhere: a missing image is added, or a server is deleted.
-    if (seen.fault === null && textOf(place.file) === seen.text) return null
+    if (seen.fault === null && textOf(place.file) === seen.text) return
     const next = await take(place, catalog, at)
     const hasNews = next.text !== seen.text || next.fault !== seen.fault
     seen = next
@@ -157,7 +169,7 @@ export async function openCatalog(place: CatalogPlace, now: number): Promise<Ope
       catalog.replace(next.catalog)
       if (next.text !== null && next.text !== good.text) good = { text: next.text, since: at }
     }
-    return hasNews ? { fault: next.fault } : null
+    if (hasNews) untold = { fault: next.fault }
   }
   return {
     catalog,
@@ -168,7 +180,14 @@ export async function openCatalog(place: CatalogPlace, now: number): Promise<Ope
       return { ...good, faults: seen.fault === null ? [] : faultsIn(place, seen.fault) }
     },
     check: (text, at) => checkText(place, { catalog, text }, at),
-    look,
+    refresh: (at) => turns.run(() => turn(at)),
+    write: (change) => replaceCatalog(place.file, change),
+    look: async (at) => {
+      await turns.run(() => turn(at))
+      const told = untold
+      untold = null
+      return told
+    },
   }
 }
 

@@ -40,6 +40,19 @@ test('a masked address stands for the one in force, unless two look the same', (
   expect(unmask(stolen, secret)).toBe(stolen)
 })
 
+test('a masked address in a comment is put back, but nowhere that customers can read it', () => {
+  const inForce =
+    'a: 1 # https://u:p@old.example.com/?sig=a, once\n# https://u:1@two.example.com https://u:2@two.example.com\n'
+  const masked = maskSecrets(inForce)
+  expect(masked).not.toMatch(/u:p|sig|u:1|u:2/)
+  expect(unmask(`b: 2\n${masked}`, inForce)).toBe(
+    'b: 2\na: 1 # https://u:p@old.example.com/?sig=a, once\n# https://***@two.example.com https://***@two.example.com\n',
+  )
+  const address = '# https://***@old.example.com/?***, once'
+  for (const text of [`title: "${address}"`, `title: |\n  ${address}\n`, `title:\n  a ${address.slice(2)}\n`])
+    expect(unmask(text, inForce)).toBe(text)
+})
+
 test('a hostile text takes time by its length', () => {
   for (const part of ['ab://', 'ab://?', 'a-', '@', 'ab://@', ',}', 'https://x,'])
     expect(maskSecrets(part.repeat(40_000)).length).toBeGreaterThan(0)

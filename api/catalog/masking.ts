@@ -1,4 +1,4 @@
-import { isScalar, visit } from 'yaml'
+import { isScalar, Lexer, visit } from 'yaml'
 import { readYaml } from './yaml.ts'
 
 const MASK = '***'
@@ -6,8 +6,14 @@ const MASK = '***'
 /** The fields that name where images come from. Their addresses may have tokens in them; those of pages are public. */
 const SOURCES = ['url', 'checksums_url', 'signature_url', 'key_url', 'server']
 
+/** The sign of the lexer that a value follows, which may begin as a comment does. */
+const VALUE = '\x1f'
+
 /** An address in a text. Nothing follows the last group, so that a long text takes no longer than it must. */
 const ADDRESS = /\b[a-z]{2,10}:\/\/[^\s"'<>]+/gi
+
+/** The signs that the lexer adds: a document begins, a flow ends with a mistake, a value follows. */
+const SIGNS = ['\x02', '\x18', VALUE]
 
 /** The end of an address that belongs to the YAML around it. */
 const CLOSING = ',}])'
@@ -46,7 +52,38 @@ export function unmask(text: string, inForce: string): string {
     known.set(masked, other === undefined || other === value ? value : null)
     return null
   })
-  return replaceSources(text, (value) => (value.includes(MASK) ? (known.get(value) ?? null) : null))
+  const restored = replaceSources(text, (value) => (isMasked(value) ? (known.get(value) ?? null) : null))
+  return unmaskComments(restored, inForce)
+}
+
+export function isMasked(value: string): boolean {
+  return value.includes(MASK)
+}
+
+/** Puts addresses in comments back, which only readers of the file see. Elsewhere, customers could see them. */
+function unmaskComments(text: string, inForce: string): string {
+  const known = new Map<string, string>()
+  changeComments(inForce, (comment) => {
+    for (const [address] of comment.matchAll(ADDRESS)) {
+      const masked = maskAddresses(address, [])
+      const other = known.get(masked)
+      known.set(masked, other === undefined || other === address ? address : masked)
+    }
+    return comment
+  })
+  return changeComments(text, (comment) => comment.replace(ADDRESS, (masked) => known.get(masked) ?? masked))
+}
+
+function changeComments(text: string, change: (comment: string) => string): string {
+  let isValue = false
+  const parts = [...new Lexer().lex(text)].map((part) => {
+    const isComment = !isValue && part.startsWith('#')
+    isValue = part === VALUE
+    return { part, next: isComment ? change(part) : part }
+  })
+  const written = parts.filter(({ part }) => !SIGNS.includes(part))
+  // A text that has the lexer's own signs can't be put together again.
+  return written.map(({ part }) => part).join('') === text ? written.map(({ next }) => next).join('') : text
 }
 
 function maskAddresses(text: string, shown: readonly (string | null)[]): string {

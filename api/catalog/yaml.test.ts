@@ -14,6 +14,7 @@ test('a mistake of the syntax is quoted with its line and column, and no more of
   expect(fault('zones:\n  - "a" b\n')).toBe(
     ': Unexpected scalar at node end at line 2, column 9:\n\n  - "a" b\n        ^\n',
   )
+  expect(fault('a: 1\n---\na: 2\n')).toMatch(/multiple documents.* at line 2/)
   const long = fault(`a: "${'x'.repeat(50_000)}" ${'y'.repeat(50_000)}`)
   expect(long).toContain('line 1, column 50007')
   expect(long?.length).toBeLessThan(300)

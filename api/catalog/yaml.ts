@@ -43,7 +43,7 @@ export function readYaml(text: string): Yaml {
   const lines = new LineCounter()
   const document = parseDocument(text, {
     // "core" keeps dates as text; a date is compared as text too.
-    ...{ schema: 'core', lineCounter: lines, logLevel: 'silent' },
+    ...{ schema: 'core', lineCounter: lines },
     ...{ uniqueKeys: false, prettyErrors: false },
   })
   const [error] = document.errors

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, linkSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, linkSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger as Logger } from 'fastify'
@@ -94,9 +94,15 @@ export async function join(
         'Other processes serve this installation, and this one would run servers with QEMU on its own host, which only a process that serves alone can. Stop the others, or set BERTH_COMPUTE=simulator.',
       )
     })
-  const members = new Members({ db, clock: link.clock, log, role: config.role, bells: link })
+  const catalogFile = pathOf(config.catalogFile)
+  const members = new Members({ db, clock: link.clock, log, role: config.role, bells: link, catalogFile })
   await members.start()
   return members
+}
+
+/** The path behind links. The file may be missing, while its last good copy is in force. */
+function pathOf(file: string): string {
+  return existsSync(file) ? realpathSync(file) : file
 }
 
 /** True if the database may answer in a moment. */

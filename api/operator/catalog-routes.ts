@@ -1,20 +1,21 @@
-import { hash } from 'node:crypto'
 import Type, { type Static } from 'typebox'
 import { differences } from '../catalog/changes.ts'
-import type { Catalog } from '../catalog/file.ts'
-import type { CatalogSource } from '../catalog/live.ts'
-import { maskSecrets, unmask } from '../catalog/masking.ts'
+import { unmask } from '../catalog/masking.ts'
 import { sizeFault } from '../catalog/yaml.ts'
-import type { Clock } from '../clock.ts'
-import type { Database } from '../database/database.ts'
 import { isoTime, timestamp } from '../http/contract/fields.ts'
 import { type Route, route } from '../http/contract/route.ts'
 import { payersOf } from '../servers/queries.ts'
+import {
+  linesOf,
+  MAX_LINES,
+  type OperatorCatalogOptions,
+  replaceCatalogText,
+  shownText,
+  sourceOf,
+} from './catalog-replacement.ts'
+import { operatorProblems } from './schema.ts'
 
 const tag = 'Operator'
-
-/** A catalogue with thousands of mistakes has the same one in each line. */
-const MAX_LINES = 200
 
 const Lines = (description: string, examples: string[][]) =>
   Type.Array(Type.String(), { description, examples })
@@ -36,15 +37,15 @@ const CatalogText = Type.Object(
   { title: 'CatalogText', description: 'The text of the catalogue in force' },
 )
 
+const WholeText = Type.String({
+  minLength: 1,
+  maxLength: 100_000,
+  description: 'A whole catalogue as YAML. Masked addresses that `GET` returned stand for those in force',
+  examples: ['zones:\n  - zone_slug: local-1\n'],
+})
+
 const CatalogCheck = Type.Object(
-  {
-    text: Type.String({
-      minLength: 1,
-      maxLength: 100_000,
-      description: 'A whole catalogue as YAML. Masked addresses that `GET` returned stand for those in force',
-      examples: ['zones:\n  - zone_slug: local-1\n'],
-    }),
-  },
+  { text: WholeText },
   { title: 'CatalogCheck', description: 'A catalogue to check' },
 )
 
@@ -69,14 +70,35 @@ const CheckedCatalog = Type.Object(
   },
 )
 
-export interface OperatorCatalogOptions {
-  db: Database
-  clock: Clock
-  catalog: Catalog
-  catalogText?: CatalogSource
-}
+const CatalogReplacement = Type.Object(
+  {
+    text: WholeText,
+    hash: Type.String({
+      pattern: '^[0-9a-f]{64}$',
+      description:
+        'The `hash` that `GET` returned with the text which this one was made from; with another one in force, nothing changes',
+      examples: ['5f70bf18a086007016e948b04aed3b82103a36bea41755b6cddfaf10ace3c6ef'],
+    }),
+  },
+  { title: 'CatalogReplacement', description: 'A catalogue to take into force' },
+)
 
-/** Shows and checks the catalogue. It is changed on the host alone, because it names files and addresses of the host. */
+const ReplacedCatalog = Type.Object(
+  {
+    hash: Type.String({
+      description: 'The hash of the text in force, for the next change',
+      examples: ['0263829989b6fd954f72baaf2fc64bc2e2f01d692d4de72986ea808f6e99813f'],
+    }),
+    in_force_since: timestamp('When this process took it into force', '2026-11-28T10:00:00.000Z'),
+    differences: Lines(
+      `The differences to the catalogue before, as \`berthd catalog check\` prints them; at most ${MAX_LINES}, and none if the text was in force already`,
+      [['preset nano: changed']],
+    ),
+  },
+  { title: 'ReplacedCatalog', description: 'The catalogue that is in force' },
+)
+
+/** Shows, checks and replaces the catalogue, but for what names files, addresses and networks of the host. */
 export function operatorCatalogRoutes(options: OperatorCatalogOptions): Route[] {
   return [
     route({
@@ -100,36 +122,52 @@ export function operatorCatalogRoutes(options: OperatorCatalogOptions): Route[] 
       tag,
       summary: 'Check a catalogue, and compare it with the one in force',
       description:
-        'Lists the mistakes and the differences; nothing changes. Files and addresses of images are looked for only if they are in force, so that a token does not find out which files the host has. A change is made in the file, on the host.',
+        'Lists the mistakes and the differences; nothing changes. Files and addresses of images are looked for only if they are in force, so that a token does not find out which files the host has.',
       body: CatalogCheck,
       reply: { 200: CheckedCatalog },
       makesNothing: true,
       run: ({ body }) => checkCatalog(options, body.text),
     }),
+    replaceRoute(options),
   ]
 }
 
-function textInForce({ catalog, catalogText }: OperatorCatalogOptions): Static<typeof CatalogText> {
-  const { text, since, faults } = sourceOf(catalogText).inForce
-  const { paymentUrl, logoUrl, contact, terms } = catalog.operator
-  const masked = maskSecrets(text, [paymentUrl, logoUrl, contact, terms?.url ?? null])
-  return {
-    text: masked,
-    // A hash of the secrets would let its reader try guesses.
-    hash: hash('sha256', masked),
-    in_force_since: isoTime(since),
-    errors: linesOf(faults),
-  }
+function replaceRoute(options: OperatorCatalogOptions): Route {
+  return route({
+    id: 'replaceCatalog',
+    method: 'PUT',
+    path: '/operator/catalog',
+    scope: 'operator:write',
+    tag,
+    summary: 'Replace the catalogue',
+    description:
+      "Checks the text as `POST /operator/catalog/check` does, writes it to the catalogue's file, and takes it into force: in this process at once, in others within two seconds. Drivers, clusters, address ranges and overcommit of zones, images of templates, sources of ISOs, the payment page and the bank account can't be changed, and zones, templates and ISOs can't be added or removed: 422 `validation_failed` names each such place. The text before stays beside the file. A repeat changes nothing.",
+    body: CatalogReplacement,
+    reply: { 200: ReplacedCatalog },
+    errors: [operatorProblems.catalog_changed, operatorProblems.catalog_not_writable],
+    run: async ({ body, report }) => {
+      const changes = await replaceCatalogText(options, body)
+      const { hash } = shownText(options)
+      report({ event: 'catalog_changed', objectId: hash })
+      return { hash, in_force_since: isoTime(sourceOf(options).inForce.since), differences: changes }
+    },
+  })
+}
+
+function textInForce(options: OperatorCatalogOptions): Static<typeof CatalogText> {
+  const { since, faults } = sourceOf(options).inForce
+  return { ...shownText(options), in_force_since: isoTime(since), errors: linesOf(faults) }
 }
 
 async function checkCatalog(
-  { db, clock, catalog, catalogText }: OperatorCatalogOptions,
+  options: OperatorCatalogOptions,
   text: string,
 ): Promise<Static<typeof CheckedCatalog>> {
   const tooLarge = sizeFault(text)
   if (tooLarge !== null)
     return { is_valid: false, errors: [tooLarge], differences: [], unchecked_sources: [] }
-  const source = sourceOf(catalogText)
+  const { db, clock, catalog } = options
+  const source = sourceOf(options)
   const { parsed, faults, sources } = await source.check(unmask(text, source.inForce.text), clock.now())
   const changes = parsed ? differences(catalog, parsed, await payersOf(db).execute()) : []
   return {
@@ -137,14 +175,4 @@ async function checkCatalog(
     ...{ errors: linesOf(faults), differences: linesOf(changes) },
     unchecked_sources: sources.slice(0, MAX_LINES),
   }
-}
-
-/** Messages may quote the catalogue, and with it an address that has a password. */
-function linesOf(lines: readonly string[]): string[] {
-  return lines.slice(0, MAX_LINES).map((line) => maskSecrets(line))
-}
-
-function sourceOf(source: CatalogSource | undefined): CatalogSource {
-  if (!source) throw new Error('this process was started without the text of its catalogue')
-  return source
 }

@@ -13,6 +13,8 @@ export const operatorProblems = defineProblems({
   account_status_conflict: { status: 409, title: 'The status of the account does not allow this' },
   account_exists: { status: 409, title: 'There is an account with this address or external id' },
   owner_unclear: { status: 409, title: 'No person can be signed in as the owner' },
+  catalog_changed: { status: 409, title: 'The catalogue has changed' },
+  catalog_not_writable: { status: 409, title: 'The catalogue can only be changed on the host' },
   reference_taken: { status: 409, title: 'The reference was used for another amount or account' },
 })
 

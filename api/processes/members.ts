@@ -6,7 +6,7 @@ import { type Clock, systemClock } from '../clock.ts'
 import type { Database, Lent, Queries } from '../database/database.ts'
 import { asCaller } from '../database/line.ts'
 import { Loop } from '../loop.ts'
-import { type Duty, duties, type Listener, type Peers, type Role, type Topic } from './peers.ts'
+import { type Duty, duties, type Listener, type Living, type Peers, type Role, type Topic } from './peers.ts'
 import { handOut, readShares } from './shares.ts'
 
 const BEAT_EVERY_MS = 2_000
@@ -20,6 +20,8 @@ interface MembersOptions {
   clock: Clock
   log: Logger
   role: Role
+  /** The path of the catalogue's file (default: not said to the others). */
+  catalogFile?: string
   /** Delivers messages between processes. */
   bells: Pick<Peers, 'ring' | 'on'>
 }
@@ -89,7 +91,8 @@ export class Members implements Peers {
     return this.#answering
   }
 
-  readonly living: Lent<{ process_id: string }> = (db) => db.selectFrom('processes').select('process_id')
+  readonly living: Lent<Living> = (db) =>
+    db.selectFrom('processes').select(['process_id', 'host', 'catalog_file'])
 
   holds(duty: Duty): boolean {
     // After this time without heartbeats, the others may have declared this process dead.
@@ -140,7 +143,7 @@ export class Members implements Peers {
   }
 
   async #sign(tx: Queries): Promise<void> {
-    const { role } = this.#options
+    const { role, catalogFile: catalog_file = null } = this.#options
     const { rows } = await sql<{ now: number }>`SELECT ${NOW} AS now`.execute(tx)
     const now = rows[0]?.now ?? this.#options.clock.now()
     const takes_pools = this.#pools.length > 0 ? 1 : 0
@@ -154,7 +157,7 @@ export class Members implements Peers {
         pid: process.pid,
         started_at: now,
         seen_at: now,
-        takes_pools,
+        ...{ takes_pools, catalog_file },
       })
       .onConflict((conflict) => conflict.column('process_id').doUpdateSet({ seen_at: now, takes_pools }))
       .execute()

@@ -14,6 +14,13 @@ export type Duty = (typeof duties)[number]
 /** The role of a process: it answers requests (api), works in the background (worker), or both. */
 export type Role = 'all' | 'api' | 'worker'
 
+/** A process that is alive, with its host and the catalogue's file there; null: it does not say which. */
+export interface Living {
+  process_id: string
+  host: string
+  catalog_file: string | null
+}
+
 /** The other processes that serve the same installation, as a part of this one sees them. */
 export interface Peers {
   /** True if this process has the duty at this moment. */
@@ -22,8 +29,8 @@ export interface Peers {
   holdsPool(pool: string): boolean
   /** The number of processes that answer requests. */
   readonly answering: number
-  /** The ids of the processes that are alive; null: there is only this one. */
-  readonly living: Lent<{ process_id: string }> | null
+  /** The processes that are alive; null: there is only this one. */
+  readonly living: Lent<Living> | null
   /**
    * Notifies all processes: this one at once, the others in some milliseconds, or never if the database is away.
    * Listeners must therefore also poll now and then.

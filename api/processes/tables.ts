@@ -17,6 +17,8 @@ export interface ProcessTable {
   seen_at: number
   /** 1: it looks after pools that are given to it; one of an earlier version, or that just starts, does not. */
   takes_pools: number
+  /** The path of the catalogue's file on the host; null: the process is of an earlier version. */
+  catalog_file: string | null
 }
 
 /** The pool whose machines a process looks after, if the one that has the duty of the reconciler has said so. */

@@ -80,6 +80,10 @@ const catalogSource: CatalogSource = {
     const place = { file: 'catalog.yaml', lastGood: '', images, ordered: none, held: none }
     return checkText(place, { catalog: shipped, text }, now)
   },
+  refresh: async () => {},
+  write: async () => {
+    throw new Error('the sample is no catalogue of an installation')
+  },
 }
 
 type TestOptions = Partial<AppOptions> & {

@@ -159,3 +159,51 @@ test(
   },
   TIMEOUT_MS,
 )
+
+/** Kills the process in the moment before a finished draft becomes the catalogue. */
+const KILLED_AT_RENAME = `data:text/javascript,${encodeURIComponent(`
+import fs from 'node:fs/promises'
+import { syncBuiltinESMExports } from 'node:module'
+const { rename } = fs
+fs.rename = async (from, to) => {
+  if (to.endsWith('/catalog.yaml')) process.kill(process.pid, 'SIGKILL')
+  return rename(from, to)
+}
+syncBuiltinESMExports()
+`)}`
+
+test(
+  'an operator’s change of the catalogue outlives a restart, and a crash while it is written leaves the one before',
+  async () => {
+    const data = folder()
+    const own = path.join(data, 'catalog.yaml')
+    const first = await serve(data)
+    const bounds = ['--scope', 'operator:read', '--scope', 'operator:write', '--cidr', '127.0.0.1']
+    const made = await run(['operator', 'token', 'create', 'shop', ...bounds], { BERTH_DATA: data })
+    const headers = { authorization: `Bearer ${made.stdout.trim()}` }
+    const retitle = async ({ send }: typeof first, from: string, to: string) => {
+      const reply = await send('GET', '/operator/catalog', undefined, headers)
+      // The change below fails if it is anything else.
+      const { text, hash } = (await reply.json()) as { text: string; hash: string }
+      const body = { text: text.replace(`title: ${from}`, `title: ${to}`), hash }
+      return send('PUT', '/operator/catalog', body, headers)
+    }
+    expect(await (await retitle(first, 'This machine', 'Elsewhere')).json()).toMatchObject({
+      differences: ['zone local-1: changed'],
+    })
+    expect(readFileSync(own, 'utf8')).toContain('title: Elsewhere')
+    expect(readFileSync(path.join(data, 'catalog.previous.yaml'), 'utf8')).toBe(shipped)
+    first.process.kill('SIGTERM')
+    await first.ended
+    const second = await serve(data, { NODE_OPTIONS: `--import=${KILLED_AT_RENAME}` })
+    expect((await second.call('GET', '/zones')).body[0].title).toBe('Elsewhere')
+    await expect(retitle(second, 'Elsewhere', 'Nowhere')).rejects.toThrow()
+    expect((await second.ended).signal).toBe('SIGKILL')
+    const third = await serve(data)
+    expect((await third.call('GET', '/zones')).body[0].title).toBe('Elsewhere')
+    expect(await run(['catalog', 'check'], { BERTH_DATA: data })).toMatchObject({ code: 0, stderr: '' })
+    expect((await retitle(third, 'Elsewhere', 'Nowhere')).status).toBe(200)
+    expect((await third.call('GET', '/zones')).body[0].title).toBe('Nowhere')
+  },
+  TIMEOUT_MS,
+)

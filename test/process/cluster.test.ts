@@ -1,3 +1,5 @@
+import { copyFileSync } from 'node:fs'
+import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import pg from 'pg'
@@ -6,7 +8,7 @@ import { openPostgres } from '../../api/database/postgres.ts'
 import { BEGINNING } from '../../api/events/types.ts'
 import { type Server, startPostgres } from '../harness/postgres.ts'
 import { brokenAfter } from './harness/aftermath.ts'
-import { berthd, folder, order, type Service, serveOn } from './harness/berthd.ts'
+import { berthd, folder, order, run, type Service, serveOn } from './harness/berthd.ts'
 import { Customers } from './harness/customers.ts'
 import { Fleet } from './harness/fleet.ts'
 import { brokenLedgers } from './harness/invariants.ts'
@@ -231,3 +233,35 @@ test(
   },
   200_000 * (DAYS + 2),
 )
+
+test('an operator’s change of the catalogue at one process is in force at all that read the file, and nowhere if one reads another', async () => {
+  const url = await postgres.create('catalogue')
+  const [data, elsewhere] = [folder(), folder()]
+  const one = await serveOn(url, data, { BERTH_ROLE: 'api' })
+  const two = await serveOn(url, data, { BERTH_ROLE: 'worker', TOKEN: one.token })
+  const bounds = ['--scope', 'operator:read', '--scope', 'operator:write', '--cidr', '127.0.0.1']
+  const env = { BERTH_DATA: data, DATABASE_URL: url }
+  const made = await run(['operator', 'token', 'create', 'shop', ...bounds], env)
+  const headers = { authorization: `Bearer ${made.stdout.trim()}` }
+  const three = await serveOn(url, data, { BERTH_ROLE: 'api', TOKEN: one.token })
+  const title = async ({ call }: Service) => (await call('GET', '/zones')).body[0].title
+  const retitle = async (from: string, to: string) => {
+    const reply = await one.send('GET', '/operator/catalog', undefined, headers)
+    const { text, hash } = (await reply.json()) as { text: string; hash: string } // by the contract
+    const body = { text: text.replace(`title: ${from}`, `title: ${to}`), hash }
+    return one.send('PUT', '/operator/catalog', body, headers)
+  }
+  expect((await retitle('This machine', 'Elsewhere')).status).toBe(200)
+  expect(await title(one)).toBe('Elsewhere')
+  await expect.poll(() => title(three)).toBe('Elsewhere')
+  two.process.kill('SIGTERM')
+  await two.ended
+  copyFileSync(path.join(data, 'secret.key'), path.join(elsewhere, 'secret.key'))
+  await serveOn(url, elsewhere, { BERTH_ROLE: 'api', TOKEN: one.token })
+  const refused = await retitle('Elsewhere', 'Nowhere')
+  expect([refused.status, await refused.text()]).toEqual([
+    409,
+    expect.stringContaining(path.join(elsewhere, 'catalog.yaml')),
+  ])
+  expect(await title(one)).toBe('Elsewhere')
+})

@@ -102,6 +102,7 @@ type PersonEvent =
   | 'payment_refunded'
   | 'document_corrected'
   | 'announcement_changed'
+  | 'catalog_changed'
   | 'complaint_changed'
   | 'transfer_booked'
   | 'promo_code_created'

@@ -86,6 +86,8 @@ export const errors: Readonly<Partial<Record<ErrorCode, string>>> = {
   payload_too_large: 'Слишком много данных в запросе.',
   payment_method_not_found: gone('Способ оплаты'),
   payment_not_found: gone('Платёж'),
+  catalog_changed: 'Каталог уже изменён. Прочитайте его снова и повторите правку.',
+  catalog_not_writable: 'Изменить каталог можно только на сервере: отредактируйте файл там.',
   correction_too_large: 'Столько вычесть нельзя: в счёте осталось меньше.',
   document_not_correctable: 'Исправить можно только счёт за месяц.',
   document_not_found: gone('Документ'),

@@ -83,5 +83,7 @@ async function walkCredits(
   await call('GET', `/account/transfers/${transfer_id}/content.pdf`)
   await operator('GET', '/operator/catalog')
   await operator('POST', '/operator/catalog/check', { text: catalogText })
+  const { hash } = (await operator('GET', '/operator/catalog')).body
+  await operator('PUT', '/operator/catalog', { text: catalogText, hash })
   await operator('POST', '/operator/transfers', { reference, amount_rub: '500', bank_transaction_id: '1' })
 }

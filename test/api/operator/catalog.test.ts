@@ -1,37 +1,12 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
-import { openCatalog } from '../../../api/catalog/live.ts'
+import { expect, test } from 'vitest'
 import { catalogText, type TestApp } from '../../harness/app.ts'
 import { make } from '../harness/ordering.ts'
-import { makeOperatorToken, withShop } from './harness/shop.ts'
+import { HASH, MASKED, MIRROR, secretText, withFile, withSource } from './harness/catalog.ts'
+import { makeOperatorToken } from './harness/shop.ts'
 
 /** The shipped catalogue without an address that has a query. */
 const plain = catalogText.replace('lookup?op=get&options=mr&search=', 'lookup/')
 const NOW = Date.parse('2026-11-28')
-const MIRROR = 'https://bob:s3cret@img.example.com/own.qcow2?X-Signature=abc'
-const MASKED = 'https://***@img.example.com/own.qcow2?***'
-const HASH = 'f'.repeat(64)
-
-const withSource = (source: string) => catalogText.replace('- build: micro', `- { ${source} }`)
-const secretText = withSource(`url: "${MIRROR}", sha256: ${HASH}`)
-
-/** A catalogue file with a secret in it, the shop's calls, and one for the operator:read scope alone. */
-async function withFile(text = secretText) {
-  const folder = mkdtempSync(path.join(tmpdir(), 'berth-catalog-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
-  const none = async () => []
-  const file = path.join(folder, 'catalog.yaml')
-  writeFileSync(file, text)
-  const images = { ready: async () => null }
-  const lastGood = path.join(folder, 'last-good.yaml')
-  const opened = await openCatalog({ file, lastGood, images, ordered: none, held: none }, NOW)
-  const { t } = await withShop({ catalog: opened.catalog, catalogText: opened })
-  const call = t.callAs((await makeOperatorToken(t, ['operator:read'])).value)
-  const check = async (next: string) => (await call('POST', '/operator/catalog/check', { text: next })).body
-  return { t, call, check, opened, folder, write: (next: string) => writeFileSync(file, next) }
-}
 
 test('the operator reads the catalogue in force, since when it is, and why a later version is refused', async () => {
   const { call, opened, write } = await withFile(plain)
