@@ -8,7 +8,7 @@ import { addressesOf, RESOLVER } from '../../addresses.ts'
 import { findOutgoing } from '../../outgoing.ts'
 import { GuestNetwork } from './guest-network.ts'
 import { MOST_CONNECTIONS } from './rules.ts'
-import { askLong, errorFrames, frames, seen, sendPieces } from './test-frames.ts'
+import { askLong, errorFrames, frames, portlessFrames, seen, sendPieces } from './test-frames.ts'
 import { Agent, asUser, NetworkWorld } from './test-world.ts'
 
 const FAR = '192.0.2.80'
@@ -151,10 +151,15 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
       ])
     })
 
+    /** The address of the card to which the first guest sends what leaves its network. */
+    const gatewayMac = async () => {
+      const neighbours = await one.run(`ip neigh show ${addressesOf(1).ipv4.gateway}`)
+      return /lladdr (\S+)/.exec(neighbours)?.[1] ?? ''
+    }
+
     test('forged packets of a guest get nowhere', async () => {
       await one.reach('tcp', FAR, 80)
-      const { gateway } = addressesOf(1).ipv4
-      const found = /lladdr (\S+)/.exec(await one.run(`ip neigh show ${gateway}`))?.[1] ?? ''
+      const found = await gatewayMac()
       const all = frames(found, world.card(1).mac)
       const inside = await world.inside()
       const neighbours = async () =>
@@ -311,11 +316,21 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
     })
 
     test.runIf(as === 'root')('a guest forges nothing with public addresses around', async () => {
-      const { gateway } = addressesOf(1).ipv4
-      const found = /lladdr (\S+)/.exec(await one.run(`ip neigh show ${gateway}`))?.[1] ?? ''
-      const all = frames(found, world.card(1).mac)
+      const all = frames(await gatewayMac(), world.card(1).mac)
       expect(await seen(one, all, [world.internet, world.host, two])).toEqual(['honest'])
     })
+
+    test.runIf(as === 'root')(
+      'tunnels leave by a public address, and never by that of the host',
+      async () => {
+        await have(1, NONE)
+        await one.reach('tcp', FAR, 80)
+        const all = portlessFrames(await gatewayMac(), world.card(1).mac)
+        expect(await seen(one, all, [world.internet])).toEqual(['ping'])
+        await have(1, A)
+        expect((await seen(one, all, [world.internet])).toSorted()).toEqual(['esp', 'gre', 'ipip', 'ping'])
+      },
+    )
 
     test.runIf(as === 'root').each([
       ['IPv4', { far: FAR, family: 'ipv4', own: A.ipv4, other: B.ipv4 }],
@@ -328,8 +343,7 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
         [two, 4_567],
       ] as const)
         expect(await guest.reach('udp', far, 80, { from })).toMatch(/^udp from/)
-      const { gateway } = addressesOf(1).ipv4
-      const found = /lladdr (\S+)/.exec(await one.run(`ip neigh show ${gateway}`))?.[1] ?? ''
+      const found = await gatewayMac()
       const all = errorFrames(found, world.card(1).mac, inside(1), {
         [`own-${family}`]: { inside: [inside(1), 4_568], outside: own, far: [far, 80] },
         [`neighbours-${family}`]: { inside: [inside(2), 4_567], outside: other, far: [far, 80] },

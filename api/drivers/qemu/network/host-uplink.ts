@@ -242,8 +242,8 @@ table ${this.#table} {
     oifname ${card} ip saddr != ${host} ip saddr 127.0.0.0/8 snat ip to ${host}
     oifname != ${card} ip saddr ${inside} tcp sport ${PORTS} masquerade to :tcp sport
     oifname != ${card} ip saddr ${inside} udp sport ${PORTS} masquerade to :udp sport
-    oifname != ${card} ip saddr ${inside} meta l4proto { tcp, udp } drop
-    oifname != ${card} ip saddr ${inside} masquerade
+    oifname != ${card} ip saddr ${inside} meta l4proto icmp masquerade
+    oifname != ${card} ip saddr ${inside} drop
   }
   # Nothing that begins in the namespace reaches the host itself, and nothing else comes out of it.
   chain input {

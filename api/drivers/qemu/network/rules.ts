@@ -139,9 +139,12 @@ const nat = (ports: string) => `
   }
   chain as_host {
     ip saddr ${RANGE4} meta l4proto { tcp, udp } masquerade to :${ports} random
-    ip saddr ${RANGE4} masquerade
+    ip saddr ${RANGE4} meta l4proto icmp masquerade
     ip6 saddr ${RANGE6} meta l4proto { tcp, udp } masquerade to :${ports} random
-    ip6 saddr ${RANGE6} masquerade
+    ip6 saddr ${RANGE6} meta l4proto ipv6-icmp masquerade
+    # Tunnels have no ports by which guests behind one address could be told apart, or traced.
+    ip saddr ${RANGE4} drop
+    ip6 saddr ${RANGE6} drop
   }
 `
 

@@ -47,6 +47,23 @@ function over4(
   return `0800${head(checksum(head('0000')))}${body}`
 }
 
+/** Returns packets of protocols that have no ports, by the protocols' names; `ping` is an echo request. */
+export function portlessFrames(gateway: string, card: string): Map<string, string> {
+  const [from, to] = [ip4(addressesOf(1).ipv4.address), ip4('192.0.2.80')]
+  const marked = (name: string) => Buffer.from(`MARK-${name};`).toString('hex')
+  const echo = (sum: string) => `0800${sum}00010001${marked('ping')}`
+  const packet = (name: string, number: number, body: string): [string, string] => {
+    const head = (sum: string) => `4500${u16(20 + length(body))}0000000040${hex([number])}${sum}${from}${to}`
+    return [name, `${mac(gateway)}${mac(card)}0800${head(checksum(head('0000')))}${body}`]
+  }
+  // The others begin with a plain header of GRE.
+  const tunnels = Object.entries({ ipip: 4, gre: 47, esp: 50 })
+  return new Map([
+    packet('ping', 1, echo(checksum(echo('0000')))),
+    ...tunnels.map(([name, number]) => packet(name, number, `00000800${marked(name)}`)),
+  ])
+}
+
 function over6(source: string, target: string, name: string, { ports = [1111, 9] } = {}): string {
   const [from, to] = [ip6(source), ip6(target)]
   const body = udp(from, to, name, ports)
