@@ -24,8 +24,7 @@ export function diskCommands(config: ReadConfig): Command {
               copy.offsite_at !== null && copy.offsite_place === vault?.place
             found.push(...(await findOnHost(db, name, look, isOffsite)))
           }
-        const pools = hostModules.map(({ name }) => name)
-        if (vault) found.push(...(await findOffsite(db, pools, vault)))
+        if (vault) found.push(...(await findOffsite(db, vault)))
         if (found.length === 0) return console.log('Nothing is missing, orphaned or broken.')
         printTable(
           ['WHAT', 'ID', 'NAME', 'STATE'],

@@ -92,11 +92,9 @@ function differences(
 }
 
 /** Compares the database with the place off site, of which only the names are read. */
-export async function findOffsite(db: Database, pools: readonly string[], vault: Vault): Promise<Finding[]> {
+export async function findOffsite(db: Database, vault: Vault): Promise<Finding[]> {
   const rows = async () =>
-    (await Promise.all(pools.map((pool) => keptCopies(db, pool))))
-      .flat()
-      .filter(({ offsite_place }) => offsite_place === vault.place)
+    (await keptCopies(db, null)).filter(({ offsite_place }) => offsite_place === vault.place)
   const before = await rows()
   const there = new Set(await vault.list())
   const after = await rows()

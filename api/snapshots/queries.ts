@@ -62,17 +62,16 @@ export function systemsOfCopies(db: Queries) {
     .where('deleted_at', 'is', null)
 }
 
-/** The copies that are on a host, or should be, or that are off site. */
-export function keptCopies(db: Queries, pool: string) {
-  return db
+/** The copies that are on a host, or should be, or that are off site. @param pool null: those of all pools */
+export function keptCopies(db: Queries, pool: string | null) {
+  const kept = db
     .selectFrom('snapshots')
     .select(['snapshot_id', 'item_type', 'name', 'status', 'bytes', 'deleted_at'])
     .select(['offsite_at', 'offsite_place'])
-    .where('pool', '=', pool)
     .where((eb) =>
       eb.or([eb('deleted_at', 'is', null), eb('discarded', '=', 0), eb('offsite_place', 'is not', null)]),
     )
-    .execute()
+  return (pool === null ? kept : kept.where('pool', '=', pool)).execute()
 }
 
 /** The newest snapshot or backup of a server that can be restored. @param isThere whether its files can be had */
