@@ -32,6 +32,11 @@ export type SnapshotState =
       consistency: 'filesystem' | 'crash'
       /** True: the host keeps it in a form that can't be read, so it is neither verified nor copied off site. */
       isOpaque?: true
+      /**
+       * True: the host keeps it in a form that can only be exported, each time as other bytes. So its copy off site is
+       * verified in its place, and it is not booted to see if it starts.
+       */
+      isExported?: true
     }
   /**
    * `message` is for operators. The copy is gone, and a call with the same id begins it anew. `slow`: its turn was over
@@ -40,7 +45,12 @@ export type SnapshotState =
   | { state: 'failed'; code: 'disk_full' | 'slow' | 'failed'; message: string }
 
 /** `message` is for operators. A missing snapshot is damaged, too. */
-export type VerifyState = { state: 'reading' } | { state: 'intact' } | { state: 'damaged'; message: string }
+export type VerifyState =
+  | { state: 'reading' }
+  | { state: 'intact' }
+  | { state: 'damaged'; message: string }
+  /** It is there, and only its copy off site can be compared: it can be exported, but not read. */
+  | { state: 'exported' }
 
 /** The sign that a system is up: its agent answered, or a login appeared on its serial console. */
 export type BootSign = 'agent' | 'console'
@@ -69,11 +79,23 @@ export interface SnapshotFile {
 
 /** The files of a driver's snapshots, which are copied to another place and back. */
 export interface SnapshotFiles {
-  /** @returns the files of a ready snapshot, always in the same order; null: there is none. @throws DriverError unsupported */
+  /**
+   * True: `list` exports a snapshot unless an export of it is kept, and each export has other bytes, in a file of another
+   * name.
+   */
+  readonly areExports?: true
+
+  /**
+   * @returns the files of a ready snapshot, always in the same order; null: there is none
+   * @throws DriverError unsupported; of exports also unavailable (it is still being exported), disk_full
+   */
   list(snapshotId: string): Promise<SnapshotFile[] | null>
 
   /** Reads bytes of a file. @throws DriverError not_found, unavailable, unsupported */
   read(snapshotId: string, part: { name: string; at: number; length: number }): Promise<Uint8Array>
+
+  /** Removes an export that `list` has made. There may be none. @throws DriverError unavailable */
+  release?(snapshotId: string): Promise<void>
 
   /**
    * Writes bytes of a file of a snapshot that is brought back, each file from its beginning to its end. A file that

@@ -135,6 +135,45 @@ test('a copy that was cut off goes on with its next part, also when the server s
   expect(await vault.bring(host(), 'one', wanted(done ?? ''))).toBeNull()
 })
 
+/** A host whose snapshot is exported anew at each turn: its files have other names, and other bytes. */
+function exporting(turn: number): SnapshotFiles {
+  const source = host(['one'])
+  const name = `e-${turn}.tar.gz`
+  const bytes = Buffer.concat([DISK, Buffer.from(`${turn}`)])
+  source.kept.set('one', new Map([[name, bytes]]))
+  return { ...source, areExports: true }
+}
+
+test('a copy of an export that was cut off goes on with the same export, and begins anew with another one', async () => {
+  const server = await bucket()
+  const vault = open(new BucketPlace(server.place(), systemClock))
+  const until = (most: number) => async (done: number) => done < most
+  const send = (turn: number, done: number, most = 9) =>
+    vault.send(exporting(turn), 'one', { done, noted: until(most), there: null })
+  const puts = () => server.seen.splice(0).filter((request) => request.startsWith('PUT'))
+  await send(1, 0, 2)
+  expect(puts()).toHaveLength(2)
+  const sha256 = await send(1, 2)
+  expect(puts()).toEqual(['PUT one/e-1.tar.gz.000002.age', 'PUT one/copy.json.age'])
+  await send(2, 0, 2)
+  puts()
+  const other = await send(3, 2)
+  expect(puts()).toHaveLength(4)
+  expect([...server.objects.keys()].filter((key) => key.includes('e-3'))).toHaveLength(3)
+  expect(server.objects.size).toBe(4)
+  expect(other).not.toBe(sha256)
+  expect(await vault.bring(host(), 'one', wanted(other ?? ''))).toBeNull()
+})
+
+test('a copy is read where it is, and found whole or damaged', async () => {
+  const server = await bucket()
+  const vault = open(new BucketPlace(server.place(), systemClock))
+  const sha256 = await sent(vault)
+  expect(await vault.check('one', wanted(sha256))).toBeNull()
+  exchange(server, 'one/disk.000000.age', 'one/disk.000001.age')
+  expect(await vault.check('one', wanted(sha256))).toMatchObject({ snapshotId: 'one' })
+})
+
 test('a place that refuses or is away is a PlaceError that says so, without the secret', async () => {
   const server = await bucket()
   const wrong = new BucketPlace({ ...server.place(), secretAccessKey: 'another' }, systemClock)

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, type Hash } from 'node:crypto'
 import type { SnapshotFile, SnapshotFiles } from '../drivers/snapshots.ts'
 import type { Place } from './place.ts'
 import type { Sealer } from './sealer.ts'
@@ -11,7 +11,7 @@ interface Contents {
 }
 
 /** A fault of a copy. */
-interface Damage {
+export interface Damage {
   /** The snapshot whose files are damaged: the one that was asked for, or the full copy below it. */
   snapshotId: string
   /** For operators. */
@@ -77,8 +77,10 @@ export class Vault {
       ({ of, ...file }): SnapshotFile => (of && of.snapshotId === there ? { ...file, of } : file),
     )
     const own = files.filter(({ of }) => !of)
-    for (const [at, part] of partsOf(id, own, this.#partBytes).entries()) {
-      if (at < done) continue
+    const parts = partsOf(id, own, this.#partBytes)
+    const sent = source.areExports ? await this.#resume(id, parts, done) : done
+    for (const [at, part] of parts.entries()) {
+      if (at < sent) continue
       await this.#place.put(part.key, await this.#sealer.seal(await source.read(id, part)))
       if (!(await noted(at + 1))) return null
     }
@@ -89,13 +91,26 @@ export class Vault {
   }
 
   /**
+   * Removes the parts of earlier exports of a snapshot, whose bytes are others.
+   * @returns the number of parts that are there of this one
+   */
+  async #resume(id: string, parts: readonly Part[], done: number): Promise<number> {
+    const there = (await this.#place.list(id)).map((name) => `${id}/${name}`)
+    const wanted = new Set([...parts.map(({ key }) => key), `${id}/${LIST}`])
+    const others = there.filter((key) => !wanted.has(key))
+    for (const key of others) await this.#place.remove(key)
+    const last = parts[done - 1]
+    return others.length === 0 && last && there.includes(last.key) ? done : 0
+  }
+
+  /**
    * Brings a snapshot back to a host.
    * @param options.sha256 the hash that `send` returned: nothing else is believed
    * @returns what is wrong with the copy; null: the snapshot is ready
    * @throws PlaceError, DriverError, the signal's reason
    */
   async bring(
-    target: SnapshotFiles,
+    target: Pick<SnapshotFiles, 'write' | 'accept'>,
     id: string,
     { sha256, progress, signal }: { sha256: string; progress: (share: number) => void; signal: AbortSignal },
   ): Promise<Damage | null> {
@@ -120,6 +135,20 @@ export class Vault {
     }
     const damaged = await target.accept(id, files)
     return damaged === null ? null : damageOf(damaged, `${damaged} of ${id} in ${this.place} is damaged`)
+  }
+
+  /** Reads a whole copy as `bring` does, and keeps nothing of it. */
+  check(id: string, wanted: { sha256: string; signal: AbortSignal }): Promise<Damage | null> {
+    const hashes = new Map<string, Hash>()
+    const reader: Pick<SnapshotFiles, 'write' | 'accept'> = {
+      write: async (_id, { name, at, bytes }) => {
+        const hash = (at > 0 && hashes.get(name)) || createHash('sha256')
+        hashes.set(name, hash.update(bytes))
+      },
+      accept: async (_id, files) =>
+        files.find(({ name, sha256 }) => hashes.get(name)?.digest('hex') !== sha256)?.name ?? null,
+    }
+    return this.bring(reader, id, { ...wanted, progress: () => {} })
   }
 
   /** Removes all that there is of a copy. The list goes first: what is left without one counts as nothing. */

@@ -4,10 +4,11 @@ import { Semaphore } from '../concurrency.ts'
 import type { Database } from '../database/database.ts'
 import { DriverError } from '../drivers/driver.ts'
 import type { Drivers } from '../drivers/drivers.ts'
+import type { SnapshotFiles } from '../drivers/snapshots.ts'
 import { Loop } from '../loop.ts'
 import { messageOf } from '../message-of.ts'
 import { PlaceError } from '../offsite/place.ts'
-import type { Vault } from '../offsite/vault.ts'
+import type { Damage, Vault } from '../offsite/vault.ts'
 import type { Peers } from '../processes/peers.ts'
 import {
   findOffsite,
@@ -28,6 +29,8 @@ import {
 const LOOK_EVERY_MS = 15_000
 /** The time after which a copy is tried again that could not be sent or removed. */
 const RETRY_MS = 5 * 60_000
+/** The time after which a copy is tried again that its host has no room to export: each try may fill that room. */
+const FULL_MS = 6 * 3600_000
 /** The time after which a deleted full copy is looked at again that others need. */
 const NEEDED_MS = 60 * 60_000
 /** Copies that are brought back at once. Each takes four parts of the memory. */
@@ -43,7 +46,7 @@ interface OffsiteOptions {
   vault: Vault | null
 }
 
-/** A failure that nobody has asked about for this long is forgotten. */
+/** A result that nobody has asked about for this long is forgotten. */
 const TOLD_FOR_MS = 5 * 60_000
 
 /** A copy on its way back to its host. Once it is there, its host lists it. */
@@ -59,6 +62,20 @@ interface Failure {
   code: 'unavailable' | 'disk_full' | 'damaged'
 }
 
+/** A copy that is read off site, without being brought back. */
+export type CheckState =
+  | { state: 'reading' }
+  | { state: 'intact' }
+  /** It is damaged or away. A damaged one is sent again. */
+  | { state: 'failed' }
+
+interface Checking {
+  /** The result, until it is told, or too old to be told; null: it is being read. */
+  ended: { state: CheckState; at: number } | null
+  /** Never fails. */
+  done: Promise<void>
+}
+
 interface Bringing {
   progress: number
   /** The failure, until it is told, or too old to be told; null: it is under way. */
@@ -72,6 +89,7 @@ export class Offsite {
   readonly #options: OffsiteOptions
   readonly #loop: Loop
   readonly #bringing = new Map<string, Bringing>()
+  readonly #checking = new Map<string, Checking>()
   readonly #turns = new Semaphore(AT_ONCE)
   readonly #stopping = new AbortController()
   #isSettled = false
@@ -102,9 +120,10 @@ export class Offsite {
     await this.settled()
   }
 
-  /** Resolves when nothing is being brought back. */
+  /** Resolves when nothing is being brought back or checked. */
   async settled(): Promise<void> {
-    await Promise.all([...this.#bringing.values()].map(({ done }) => done))
+    const all = [...this.#bringing.values(), ...this.#checking.values()]
+    await Promise.all(all.map(({ done }) => done))
   }
 
   /** True if a row's copy is whole in the place that is set. */
@@ -129,7 +148,8 @@ export class Offsite {
         else await this.#remove(vault, due)
       } catch (error) {
         log.error({ err: error, snapshot_id }, 'a copy could not be sent off site, or removed; trying again')
-        await postpone(db, snapshot_id, clock.now() + RETRY_MS, messageOf(error))
+        const isFull = error instanceof DriverError && error.code === 'disk_full'
+        await postpone(db, snapshot_id, clock.now() + (isFull ? FULL_MS : RETRY_MS), messageOf(error))
         // The others would only wait for the same place.
         if (error instanceof PlaceError) return
       }
@@ -138,19 +158,37 @@ export class Offsite {
 
   async #send(vault: Vault, { snapshot_id, pool, base_id, ...row }: OffsiteRow): Promise<void> {
     const { db, clock, drivers } = this.#options
-    const done = row.offsite_place === vault.place ? row.offsite_parts : 0
+    const files = drivers.at(pool).snapshotFiles
+    let done = row.offsite_place === vault.place ? row.offsite_parts : 0
     // It is noted before the first part, so that a copy that is deleted now leaves nothing there.
     let isWanted = await noteParts(db, snapshot_id, vault.place, done)
     if (!isWanted) return
     const noted = async (parts: number) => {
+      done = parts
       isWanted = (await noteParts(db, snapshot_id, vault.place, parts)) && !this.#stopping.signal.aborted
       return isWanted
     }
     const base = base_id === null ? undefined : await findOffsite(db, base_id)
     const there = base && this.has(base) ? base_id : null
-    const sent = await vault.send(drivers.at(pool).snapshotFiles, snapshot_id, { done, noted, there })
-    if (sent) await noteSent(db, snapshot_id, sent, clock.now())
-    else if (isWanted) throw new Error('It is missing on its host')
+    const sent = await vault
+      .send(files, snapshot_id, { done, noted, there })
+      .catch(async (error: unknown) => {
+        // An export of which nothing is sent would only take room; another one is made in time.
+        if (done === 0) await this.#release(files, snapshot_id)
+        throw error
+      })
+    if (!sent && isWanted) throw new Error('It is missing on its host')
+    if (!sent) return
+    await noteSent(db, snapshot_id, sent, clock.now())
+    await this.#release(files, snapshot_id)
+  }
+
+  /** Removes an export. If that fails, it expires. */
+  async #release(files: SnapshotFiles, snapshotId: string): Promise<void> {
+    const { log } = this.#options
+    await files
+      .release?.(snapshotId)
+      .catch((error: unknown) => log.warn({ err: error, snapshot_id: snapshotId }, 'an export stays'))
   }
 
   async #remove(vault: Vault, { snapshot_id, base_id, offsite_place }: OffsiteRow): Promise<void> {
@@ -190,7 +228,7 @@ export class Offsite {
 
   /** Never fails. */
   async #carry(vault: Vault, row: OffsiteRow, begun: Bringing): Promise<Failure | null> {
-    const { db, clock, log, drivers } = this.#options
+    const { log, drivers } = this.#options
     const { snapshot_id, pool, offsite_sha256 } = row
     await this.#turns.acquire()
     try {
@@ -202,11 +240,7 @@ export class Offsite {
         signal: this.#stopping.signal,
       })
       if (damage === null) return null
-      const { snapshotId: damagedId, reason } = damage
-      log.error({ snapshot_id, damaged_id: damagedId, reason }, 'a copy off site is damaged')
-      const dueAt = clock.now() + RETRY_MS
-      for (const id of new Set([damagedId, snapshot_id])) await noteDamaged(db, id, dueAt, reason)
-      if (damagedId !== snapshot_id) await sendAbove(db, damagedId, dueAt, reason)
+      await this.#noteDamage(snapshot_id, damage)
       return { state: 'failed', code: 'damaged' }
     } catch (error) {
       const isFull = error instanceof DriverError && error.code === 'disk_full'
@@ -215,5 +249,48 @@ export class Offsite {
     } finally {
       this.#turns.release()
     }
+  }
+
+  /** Notes which copies are damaged, so that they are sent again. */
+  async #noteDamage(snapshot_id: string, { snapshotId: damagedId, reason }: Damage): Promise<void> {
+    const { db, clock, log } = this.#options
+    log.error({ snapshot_id, damaged_id: damagedId, reason }, 'a copy off site is damaged')
+    const dueAt = clock.now() + RETRY_MS
+    for (const id of new Set([damagedId, snapshot_id])) await noteDamaged(db, id, dueAt, reason)
+    if (damagedId !== snapshot_id) await sendAbove(db, damagedId, dueAt, reason)
+  }
+
+  /** Begins or continues to read a copy off site whole, and returns the state immediately, as drivers do. */
+  async check(snapshotId: string): Promise<CheckState> {
+    const { clock } = this.#options
+    const known = this.#checking.get(snapshotId)
+    if (known && !known.ended) return { state: 'reading' }
+    this.#checking.delete(snapshotId)
+    if (known?.ended && clock.now() - known.ended.at < TOLD_FOR_MS) return known.ended.state
+    const begun: Checking = { ended: null, done: Promise.resolve() }
+    this.#checking.set(snapshotId, begun)
+    begun.done = this.#read(snapshotId).then((state) => {
+      begun.ended = { state, at: clock.now() }
+    })
+    return { state: 'reading' }
+  }
+
+  /** Never fails. */
+  async #read(snapshotId: string): Promise<CheckState> {
+    const { db, log, vault } = this.#options
+    await this.#turns.acquire()
+    try {
+      const row = await findOffsite(db, snapshotId)
+      if (!vault || !row || !this.has(row)) return { state: 'failed' }
+      const wanted = { sha256: row.offsite_sha256 ?? '', signal: this.#stopping.signal }
+      const damage = await vault.check(snapshotId, wanted)
+      if (damage === null) return { state: 'intact' }
+      await this.#noteDamage(snapshotId, damage)
+    } catch (error) {
+      log.error({ err: error, snapshot_id: snapshotId }, 'a copy off site could not be read')
+    } finally {
+      this.#turns.release()
+    }
+    return { state: 'failed' }
   }
 }

@@ -80,7 +80,7 @@ export type Copy = Omit<Extract<SnapshotState, { state: 'ready' }>, 'state'>
 /** A copy is verified this long after it was made: later than the night in which all are made, and within a day. */
 const FIRST_VERIFIED_MS = 8 * 3600_000
 
-/** The columns of a copy once it is made. One that can't be read is due for nothing. */
+/** The columns of a copy once it is made. One that can be neither read nor exported is due for nothing. */
 export function copyColumns({ bytes, diskGb, consistency, base, isOpaque }: Copy, now: number) {
   return {
     ...{ bytes, disk_gb: diskGb, consistency },

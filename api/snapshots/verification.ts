@@ -34,7 +34,7 @@ export function unverifiedCopies(db: Queries, pool: string, now: number, limit: 
 export async function recordVerified(
   tx: Queries,
   snapshotId: string,
-  found: Exclude<VerifyState, { state: 'reading' }>,
+  found: Exclude<VerifyState, { state: 'reading' | 'exported' }>,
   now: number,
 ): Promise<boolean> {
   const row = await lockSnapshot(tx, snapshotId)
@@ -94,7 +94,12 @@ export async function verifySoon(db: Queries, snapshotId: string, now: number): 
 
 /** Looks again at a copy in a week that is off site alone. */
 export function verifyLater(db: Queries, snapshotId: string, now: number): Promise<void> {
-  return writeSnapshot(db, snapshotId, { verify_due_at: now + WEEK_MS })
+  return verifyAt(db, snapshotId, now + WEEK_MS)
+}
+
+/** Looks at a copy at another time. */
+export function verifyAt(db: Queries, snapshotId: string, at: number): Promise<void> {
+  return writeSnapshot(db, snapshotId, { verify_due_at: at })
 }
 
 /** Counts copies by how they were found, for the operator. */

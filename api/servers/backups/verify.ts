@@ -3,11 +3,19 @@ import type { Clock } from '../../clock.ts'
 import type { Database } from '../../database/database.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Offsite } from '../../snapshots/offsite.ts'
-import { recordVerified, unverifiedCopies, verifyLater, verifySharing } from '../../snapshots/verification.ts'
+import {
+  recordVerified,
+  unverifiedCopies,
+  verifyAt,
+  verifyLater,
+  verifySharing,
+} from '../../snapshots/verification.ts'
 import { postponeBackups } from '../store.ts'
 
 /** Copies of a pool that one look may verify. A host reads one at a time. */
 const AT_ONCE = 20
+/** The time after which a snapshot is looked at again whose copy off site is not there yet, or not whole. */
+const SENT_MS = 3600_000
 
 interface VerifyOptions {
   db: Database
@@ -31,8 +39,13 @@ export async function verifyCopies(options: VerifyOptions): Promise<void> {
 
 async function verifyIn(pool: string, { db, clock, drivers, log, offsite }: VerifyOptions): Promise<void> {
   for (const { snapshot_id, server_id, ...row } of await unverifiedCopies(db, pool, clock.now(), AT_ONCE)) {
-    const found = await drivers.at(pool).verifySnapshot(snapshot_id)
+    const kept = await drivers.at(pool).verifySnapshot(snapshot_id)
+    const found = kept.state === 'exported' ? await compareSent(offsite, { snapshot_id, ...row }) : kept
     if (found.state === 'reading') return
+    if (found.state === 'later') {
+      await verifyAt(db, snapshot_id, clock.now() + found.pauseMs)
+      continue
+    }
     if (found.state === 'damaged')
       log.error({ snapshot_id, server_id, reason: found.message }, 'a copy of a disk is damaged')
     const now = clock.now()
@@ -49,4 +62,17 @@ async function verifyIn(pool: string, { db, clock, drivers, log, offsite }: Veri
       if (isLost) await postponeBackups(tx, { server_id }, now)
     })
   }
+}
+
+/**
+ * Compares the copy off site of a snapshot that can only be exported. A damaged one is sent again, as the snapshot itself
+ * is there.
+ */
+async function compareSent(
+  offsite: Offsite,
+  row: { snapshot_id: string; offsite_at: number | null; offsite_place: string | null },
+): Promise<{ state: 'reading' } | { state: 'intact' } | { state: 'later'; pauseMs: number }> {
+  if (!offsite.has(row)) return { state: 'later', pauseMs: SENT_MS }
+  const { state } = await offsite.check(row.snapshot_id)
+  return state === 'failed' ? { state: 'later', pauseMs: SENT_MS } : { state }
 }

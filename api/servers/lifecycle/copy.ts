@@ -27,10 +27,8 @@ export function copyStep({ drivers, log }: ProcedureOptions): Step<SnapshotData,
       log.error({ operation_id, server_id, reason: state.message }, 'a snapshot could not be made')
       return fail(state.code === 'slow' ? 'copy_too_slow' : state.code, FAILURES[state.code])
     }
-    const { bytes, diskGb, consistency, base, isOpaque } = state
-    return done({
-      made: { bytes, diskGb, consistency, ...(base && { base }), ...(isOpaque && { isOpaque }) },
-    })
+    const { state: _ready, ...made } = state
+    return done({ made })
   }
 }
 
