@@ -540,7 +540,7 @@ export interface Backup {
   disk_gb: number
   /** `filesystem`: the file systems were complete; `crash`: the copy is like a disk after a loss of power, which file systems and databases repair at the next start. Null until it is available */
   consistency: 'filesystem' | 'crash' | null
-  /** When the service last found the copy intact, which it looks for every week; null: not yet, or never, where servers are containers: their storage keeps watch */
+  /** When the service last found the copy intact, which it looks for every week; null: not yet. Where servers are containers, it is the copy off site that is read, and none is without one */
   verified_at: string | null
   /** How: `hash`, every byte is as it was made; `boot`, its system started as well. Null if `verified_at` is */
   verified_by: 'hash' | 'boot' | null
@@ -548,7 +548,7 @@ export interface Backup {
   boot_checked_at: string | null
   /** `agent`: its guest agent answered; `console`: a login appeared on its serial console; `unproven`: its kernel ran for ten minutes, and nothing shows if the rest did; `failed`: it did not start. Null: it was never booted */
   boot_result: 'agent' | 'console' | 'unproven' | 'failed' | null
-  /** Since when a whole, encrypted copy of it lies outside of its host, so that it outlives the host; null: none does, the operator has set no place, or the servers of its zone are containers */
+  /** Since when a whole, encrypted copy of it lies outside of its host, so that it outlives the host; null: none does, the operator has set no place, or the zone of its server has no `backups`, as those with containers may not */
   offsite_at: string | null
   /** Template of the copied system; null if its server was created from an image without one */
   template_id: string | null
@@ -1306,7 +1306,7 @@ export interface Image {
   content_bytes: number | null
   /** Bytes of an uploaded file that have arrived; an upload continues here */
   uploaded_bytes: number
-  /** Since when a whole, encrypted copy of it lies outside of its host, so that it outlives the host; null: none does, the operator has set no place, or the servers of its zone are containers */
+  /** Since when a whole, encrypted copy of it lies outside of its host, so that it outlives the host; null: none does, the operator has set no place, or the zone of its server has no `backups`, as those with containers may not */
   offsite_at: string | null
   /** Name of a zone, as `GET /zones` lists them */
   zone_slug: string
@@ -4032,7 +4032,7 @@ export interface Snapshot {
   disk_gb: number
   /** `filesystem`: the file systems were complete; `crash`: the copy is like a disk after a loss of power, which file systems and databases repair at the next start. Null until it is available */
   consistency: 'filesystem' | 'crash' | null
-  /** When the service last found the copy intact, which it looks for every week; null: not yet, or never, where servers are containers: their storage keeps watch */
+  /** When the service last found the copy intact, which it looks for every week; null: not yet. Where servers are containers, it is the copy off site that is read, and none is without one */
   verified_at: string | null
   /** How: `hash`, every byte is as it was made; `boot`, its system started as well. Null if `verified_at` is */
   verified_by: 'hash' | 'boot' | null
@@ -4040,7 +4040,7 @@ export interface Snapshot {
   boot_checked_at: string | null
   /** `agent`: its guest agent answered; `console`: a login appeared on its serial console; `unproven`: its kernel ran for ten minutes, and nothing shows if the rest did; `failed`: it did not start. Null: it was never booted */
   boot_result: 'agent' | 'console' | 'unproven' | 'failed' | null
-  /** Since when a whole, encrypted copy of it lies outside of its host, so that it outlives the host; null: none does, the operator has set no place, or the servers of its zone are containers */
+  /** Since when a whole, encrypted copy of it lies outside of its host, so that it outlives the host; null: none does, the operator has set no place, or the zone of its server has no `backups`, as those with containers may not */
   offsite_at: string | null
   /** Template of the copied system; null if its server was created from an image without one */
   template_id: string | null

@@ -103,7 +103,8 @@ export async function openCompute(
 ): Promise<Compute> {
   const shared = config.databaseUrl === null ? null : storeOnPostgres(db)
   const { dataDir, accel, guestHost: address, sshPorts } = config
-  const place = { dataDir, accel, address, sshPorts, clock, log, shared }
+  const hasOffsite = config.offsite !== null
+  const place = { dataDir, accel, address, sshPorts, clock, log, shared, hasOffsite }
   const held = await heldDrivers(config, db)
   const opening: Opening = {
     config,

@@ -62,6 +62,8 @@ export interface DriverPlace<Zone> {
   sshPorts: PortRange
   clock: Clock
   log: Log
+  /** True if snapshots are copied to a place off site. */
+  hasOffsite: boolean
   /** Null: no other process serves this installation. */
   shared: SharedStore | null
 }

@@ -30,7 +30,7 @@ export const SnapshotName = visibleName(100, 'before the upgrade')
 
 export const OffsiteAt = nullable(timestamp('When it was stored off site', '2026-11-21T03:10:00.000Z'), {
   description:
-    'Since when a whole, encrypted copy of it lies outside of its host, so that it outlives the host; null: none does, the operator has set no place, or the servers of its zone are containers',
+    'Since when a whole, encrypted copy of it lies outside of its host, so that it outlives the host; null: none does, the operator has set no place, or the zone of its server has no `backups`, as those with containers may not',
 })
 
 /** The fields of a copy of a disk. */
@@ -68,7 +68,7 @@ const copy = {
   }),
   verified_at: nullable(timestamp('When it was verified', '2026-11-21T10:00:00.000Z'), {
     description:
-      'When the service last found the copy intact, which it looks for every week; null: not yet, or never, where servers are containers: their storage keeps watch',
+      'When the service last found the copy intact, which it looks for every week; null: not yet. Where servers are containers, it is the copy off site that is read, and none is without one',
   }),
   verified_by: nullable(Type.Enum(['hash', 'boot'], { examples: ['hash'] }), {
     description:

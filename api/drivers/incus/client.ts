@@ -24,6 +24,8 @@ export interface Sent {
   file?: string
   headers?: Readonly<Record<string, string>>
   timeoutMs?: number
+  /** The member that alone is asked (default: any). */
+  endpoint?: Endpoint
 }
 
 interface Reply {
@@ -162,6 +164,14 @@ export class IncusClient {
     return body
   }
 
+  /** Begins to read a file of any size; the caller reads the reply to its end, or destroys it. @throws IncusError */
+  async stream(path: string, sent: Pick<Sent, 'headers' | 'timeoutMs'>): Promise<IncomingMessage> {
+    const response = await this.#ask('GET', path, sent, async (reply) => reply)
+    const status = response.statusCode ?? 0
+    if (status >= 400) parsed({ status, body: await buffer(response) })
+    return response
+  }
+
   /** The type of a file of an instance: `file`, `directory` or `symlink`; null: it does not exist. @throws IncusError */
   async typeOf(path: string): Promise<string | null> {
     const { status, headers } = await this.#read('HEAD', path, {})
@@ -184,13 +194,25 @@ export class IncusClient {
   }
 
   async #read(method: string, path: string, sent: Sent): Promise<Read> {
+    return this.#ask(method, path, sent, async (response) => {
+      const { statusCode = 0, headers } = response
+      return { status: statusCode, body: await buffer(response), headers }
+    })
+  }
+
+  async #ask<T>(
+    method: string,
+    path: string,
+    sent: Sent,
+    read: (response: IncomingMessage) => Promise<T>,
+  ): Promise<T> {
     let failure: unknown
-    for (const endpoint of this.#inOrder()) {
+    for (const endpoint of sent.endpoint ? [sent.endpoint] : this.#inOrder()) {
       try {
         const response = await endpoint.send(method, path, sent)
-        const [status, body] = [response.statusCode ?? 0, await buffer(response)]
         // The member is starting, or shutting down.
-        if (status !== 503) return { status, body, headers: response.headers }
+        if (response.statusCode !== 503) return await read(response)
+        response.resume()
         failure = new IncusError(503, 'The member is not ready')
         endpoint.shun()
       } catch (error) {

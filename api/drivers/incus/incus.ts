@@ -20,11 +20,12 @@ import { Readiness } from '../guest/readiness.ts'
 import type { ImageSpec, ImageState } from '../images.ts'
 import type { Log } from '../log.ts'
 import type { Measurement } from '../measurement.ts'
-import { isSnapshot, type SnapshotState } from '../snapshots.ts'
+import { isSnapshot, type SnapshotFiles, type SnapshotState, type VerifyState } from '../snapshots.ts'
 import { prefixFor } from './cards.ts'
 import { at, type IncusClient } from './client.ts'
 import { IncusConsoles } from './console.ts'
 import { IncusError, toDriverError, unless } from './errors.ts'
+import { IncusExports } from './exports.ts'
 import { Host, type IncusServer } from './host.ts'
 import { IncusImages } from './images.ts'
 import {
@@ -47,6 +48,7 @@ import { Members } from './members.ts'
 import { Networks } from './networks.ts'
 import { Operations } from './operations.ts'
 import { IncusSnapshots } from './snapshots.ts'
+import { Spool } from './spool.ts'
 import { Watch } from './watch.ts'
 import type { IncusZone } from './zone.ts'
 
@@ -55,6 +57,8 @@ export interface IncusOptions {
   /** The address where ports listen that lead to machines (default: that of the zone). */
   address: string
   log: Log
+  /** The folder of exports that are brought back (default: snapshots are not exported). */
+  folder?: string | undefined
 }
 
 /** Milliseconds between looks for machines that turned off without an event. */
@@ -68,7 +72,7 @@ const EXEC_MS = 10_000
 
 const OPAQUE = 'Snapshots here are kept in the storage of the cluster, and cannot be read.'
 
-interface Settings extends Required<IncusOptions> {
+interface Settings extends IncusOptions {
   client: IncusClient
   server: IncusServer
 }
@@ -86,13 +90,15 @@ export class IncusDriver extends WithoutDevices implements Driver {
   readonly #measures: Measures
   readonly #networks: Networks
   readonly #snapshots: IncusSnapshots
+  readonly #spool: Spool | null
+  readonly snapshotFiles: SnapshotFiles
   readonly #readiness: Readiness
   readonly #watch: Watch
   readonly #timer: NodeJS.Timeout
 
   constructor(settings: Settings) {
     super()
-    const { client, zone, address, log, server } = settings
+    const { client, zone, address, log, folder, server } = settings
     const { project, group, storage_pool: storagePool } = zone
     this.#settings = settings
     this.#client = client
@@ -110,10 +116,13 @@ export class IncusDriver extends WithoutDevices implements Driver {
     this.#measures = new Measures(client, project)
     const around = { listen: address, uplink: zone.uplink ?? null, project, prefix: prefixFor(project) }
     this.#networks = new Networks(client, around, log)
-    this.#snapshots = new IncusSnapshots({
-      ...{ client, zone, log, operations: this.#operations },
-      ...{ instances: this.#instances, members: this.#members },
-    })
+    const parts = { client, zone, log, operations: this.#operations, members: this.#members }
+    this.#spool = zone.exports && folder !== undefined ? new Spool(folder) : null
+    const areExported = this.#spool !== null
+    this.#snapshots = new IncusSnapshots({ ...parts, instances: this.#instances, areExported })
+    this.snapshotFiles = this.#spool
+      ? new IncusExports({ ...parts, spool: this.#spool })
+      : noSnapshotFiles('unsupported', OPAQUE)
     this.#readiness = new Readiness(address)
     this.#timer = setInterval(() => void this.#tend(), TEND_MS).unref()
   }
@@ -205,10 +214,8 @@ export class IncusDriver extends WithoutDevices implements Driver {
     return this.#try(() => this.#snapshots.remove(snapshotId))
   }
 
-  readonly snapshotFiles = noSnapshotFiles('unsupported', OPAQUE)
-
-  async verifySnapshot(): Promise<never> {
-    throw new DriverError('unsupported', OPAQUE)
+  verifySnapshot(snapshotId: string): Promise<VerifyState> {
+    return this.#try(() => this.#snapshots.verify(snapshotId))
   }
 
   async trySnapshot(): Promise<never> {
@@ -307,6 +314,7 @@ export class IncusDriver extends WithoutDevices implements Driver {
     this.#consoles.close()
     this.#operations.close()
     this.#client.close()
+    await this.#spool?.close()
   }
 
   /** Runs a script as root of a running guest. @throws DriverError unavailable if it fails */

@@ -1,3 +1,4 @@
+import path from 'node:path'
 import { addressesOf } from '../addresses.ts'
 import { DriverError } from '../driver.ts'
 import type { DriverModule } from '../module.ts'
@@ -25,12 +26,13 @@ export const incus: DriverModule<'incus', typeof zoneFields, typeof incusImages.
     ipv6: null,
     resolvers: zone.incus?.nameservers ?? [],
   }),
-  open: async ({ zones, address, log }) => {
+  open: async ({ zones, address, log, dataDir, hasOffsite }) => {
     const section = zones()[0]?.incus
     if (!section) throw new DriverError('unavailable', 'The zone names no cluster.')
     // Loaded when it is needed: a catalogue is read without it.
     const { openIncus } = await import('./open.ts')
-    return { driver: await openIncus({ zone: withDefaults(section), address, log }), images: null }
+    const folder = hasOffsite ? path.join(dataDir, 'exports') : undefined
+    return { driver: await openIncus({ zone: withDefaults(section), address, log, folder }), images: null }
   },
   examine: async ({ zoneSlugs }) => ({
     walls: [

@@ -8,7 +8,11 @@ import { IncusDriver, type IncusOptions } from './incus.ts'
 import type { IncusZone } from './zone.ts'
 
 /** @throws DriverError unavailable, with what to do */
-export async function openIncus({ zone, address, log }: IncusOptions): Promise<IncusDriver> {
+export async function openIncus({ address, log, folder, ...options }: IncusOptions): Promise<IncusDriver> {
+  // Exports are only for copies off site.
+  const zone = { ...options.zone, exports: options.zone.exports === true && folder !== undefined }
+  if (options.zone.exports && !zone.exports)
+    log.warn({}, 'A zone has exports, but no place off site is set: its snapshots stay in the cluster')
   const client = new IncusClient({ addresses: zone.addresses, tls: tlsOf(zone) })
   try {
     const server = await client.get<IncusServer>('/1.0')
@@ -22,7 +26,7 @@ export async function openIncus({ zone, address, log }: IncusOptions): Promise<I
       log.warn({ uplink: zone.uplink }, 'The uplink of the zone is not a network of its cluster')
     const { server: product, server_version, server_clustered } = server.environment
     log.info({ version: server_version, clustered: server_clustered }, `Machines run on ${product}`)
-    return new IncusDriver({ zone, address: zone.listen ?? address, log, client, server })
+    return new IncusDriver({ zone, address: zone.listen ?? address, log, folder, client, server })
   } catch (error) {
     client.close()
     throw error instanceof IncusError

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { messageOf } from '../../message-of.ts'
 import { DriverError, hasDisk, type MachineSpec } from '../driver.ts'
 import type { Log } from '../log.ts'
-import type { SnapshotDriver, SnapshotState } from '../snapshots.ts'
+import type { SnapshotDriver, SnapshotState, VerifyState } from '../snapshots.ts'
 import { at, type IncusClient } from './client.ts'
 import { IncusError, isPassing, toDriverError, unless } from './errors.ts'
 import { copyOf, diskGbOf, diskOf, type Instance, nameOf, newInstance, stripped } from './instance.ts'
@@ -14,9 +14,9 @@ import { clearSeedPaths } from './seed-paths.ts'
 import type { IncusZone } from './zone.ts'
 
 /** Snapshots that are ready. They are instances that never start, so they outlive the machine. */
-const READY = 's-'
+export const READY = 's-'
 /** Unfinished snapshots, and unfinished machines from snapshots: each attempt has its own, and renames it when it is whole. */
-const DRAFTS = { snapshot: 'd-', machine: 't-' } as const
+export const DRAFTS = { snapshot: 'd-', machine: 't-' } as const
 const ATTEMPT = /-[0-9a-f]{6}$/
 
 /** The time for a copy, which is long between members. */
@@ -33,6 +33,8 @@ interface Parts {
   members: Members
   zone: IncusZone
   log: Log
+  /** True if snapshots are copied off site as exports. */
+  areExported: boolean
 }
 
 /** A copy that this process makes. */
@@ -69,7 +71,8 @@ export class IncusSnapshots {
       this.#jobs.delete(key)
       await this.#deleteMoment(nameOf(serverId), READY + snapshotId)
       const diskGb = diskGbOf(ready)
-      return { state: 'ready', bytes: diskGb * GIB, diskGb, consistency: 'filesystem', isOpaque: true }
+      const form = this.#parts.areExported ? { isExported: true as const } : { isOpaque: true as const }
+      return { state: 'ready', bytes: diskGb * GIB, diskGb, consistency: 'filesystem', ...form }
     }
     const machine = await this.#parts.instances.get(serverId)
     const job = await this.#begin(key, (going, begun) => this.#copy(going, machine, snapshotId, begun))
@@ -106,6 +109,12 @@ export class IncusSnapshots {
       else if (!found.has(id)) found.set(id, { isReady: false, bytes: 0 })
     }
     return found
+  }
+
+  /** Does as Driver.verifySnapshot: that a snapshot is there is all that can be known here. @throws IncusError */
+  async verify(snapshotId: string): Promise<VerifyState> {
+    const isThere = (await this.#named(READY + nameable(snapshotId))) !== null
+    return isThere ? { state: 'exported' } : { state: 'damaged', message: 'It is missing in its cluster' }
   }
 
   /** The sum of the disks of all snapshots in GB, as it was before if the answer is late. */
@@ -302,12 +311,12 @@ export class IncusSnapshots {
 }
 
 /** @throws DriverError not_found for what can't be part of an instance's name */
-function nameable(snapshotId: string): string {
+export function nameable(snapshotId: string): string {
   nameOf(snapshotId)
   return snapshotId
 }
 
-function attempt(drafts: string): string {
+export function attempt(drafts: string): string {
   return `${drafts}-${randomBytes(3).toString('hex')}`
 }
 

@@ -38,6 +38,8 @@ const Section = Type.Object({
   listen: Type.Optional(Address),
   // The cluster's network that its OVN networks have as their uplink: the zone then has private networks.
   uplink: Type.Optional(Name),
+  // The members have a volume for exports: with BERTH_OFFSITE, snapshots are copied off site, and there are backups.
+  exports: Type.Optional(Type.Boolean()),
   nameservers: Type.Array(Address, { minItems: 1, maxItems: 3 }),
 })
 
@@ -115,6 +117,7 @@ export interface IncusZone {
   group?: string | undefined
   listen?: string | undefined
   uplink?: string | undefined
+  exports?: boolean | undefined
   nameservers: readonly string[]
 }
 
@@ -127,12 +130,13 @@ export function withDefaults({
 }
 
 /** The features of a zone, also while its cluster does not answer. */
-export function featuresOf({ uplink }: Pick<IncusZone, 'uplink'>): Feature[] {
+export function featuresOf({ uplink, exports }: Pick<IncusZone, 'uplink' | 'exports'>): Feature[] {
   return [
     'published_ports',
     ...(uplink === undefined ? [] : (['private_networks'] as const)),
     'console',
     'snapshots',
+    ...(exports ? (['backups'] as const) : []),
     'reset_password',
   ]
 }

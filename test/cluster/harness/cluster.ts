@@ -32,6 +32,8 @@ const OFFLINE_SECONDS = 11
 /** On a busy machine a member is now and then never heard by another. */
 const CONNECTED_MS = 60_000
 const DISK = '2GiB'
+/** The volume of each member for exports, and its size. */
+const EXPORTS = { name: 'exports', size: '256MiB' }
 
 /** For tests: daemons of Incus, or of LXD, each with a folder and a loopback address of its own. */
 export class Cluster {
@@ -89,6 +91,19 @@ export class Cluster {
   /** The names of the networks that its OVN has. */
   networks(): Promise<string[]> {
     return this.#ovn.networks()
+  }
+
+  /** Gives each member a volume for exports, as operators do. */
+  async addExports(): Promise<void> {
+    const client = this.client()
+    const { name, size } = EXPORTS
+    for (const target of this.names.length > 1 ? this.names : [undefined]) {
+      const body = { name, config: { size } }
+      await client.call('POST', at('/1.0/storage-pools/default/volumes/custom', { target }), { body })
+      const config = { 'storage.backups_volume': `default/${name}` }
+      await client.call('PATCH', at('/1.0', { target }), { body: { config }, timeoutMs: 60_000 })
+    }
+    client.close()
   }
 
   /** Runs a command as root in an instance. */

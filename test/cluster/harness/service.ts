@@ -33,12 +33,19 @@ export class ClusterService extends Service {
   readonly #processes = new Map<ProcessName, Process>()
   readonly #flags: readonly string[]
   readonly #hasOvn: boolean
+  readonly #hasExports: boolean
   #databaseUrl = ''
   #token = ''
 
-  private constructor(cluster: Cluster, postgres: Server, flags: readonly string[], hasOvn: boolean) {
+  private constructor(
+    cluster: Cluster,
+    postgres: Server,
+    flags: readonly string[],
+    has: { ovn: boolean; exports: boolean },
+  ) {
     super()
-    this.#hasOvn = hasOvn
+    this.#hasOvn = has.ovn
+    this.#hasExports = has.exports
     this.cluster = cluster
     this.postgres = postgres
     this.#flags = flags
@@ -47,15 +54,16 @@ export class ClusterService extends Service {
   static async open(
     members: number,
     flags: readonly string[] = [],
-    { hasOvn } = { hasOvn: false },
+    { hasOvn = false, hasExports = false } = {},
   ): Promise<ClusterService> {
     const postgres = await startPostgres()
     const cluster = await Cluster.open(members, { hasOvn }).catch(async (error: unknown) => {
       await postgres.remove()
       throw error
     })
-    const service = new ClusterService(cluster, postgres, flags, hasOvn)
+    const service = new ClusterService(cluster, postgres, flags, { ovn: hasOvn, exports: hasExports })
     try {
+      if (hasExports) await cluster.addExports()
       await service.prepare()
       await service.start()
       return service
@@ -77,6 +85,7 @@ export class ClusterService extends Service {
       instances: 'container',
       nameservers: ['192.0.2.53'],
       ...(this.#hasOvn && { uplink: UPLINK }),
+      ...(this.#hasExports && { exports: true }),
     }
     // One small machine is under all members: more is sold than there is.
     const overcommit = { cpu: 100, ram: 1, disk: 100 }

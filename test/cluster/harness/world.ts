@@ -34,21 +34,25 @@ export class IncusWorld implements DriverWorld {
   readonly log: string[] = []
   readonly #folder: string
   readonly #hasOvn: boolean
+  readonly #hasExports: boolean
   readonly #known = new Map<string, { number: number; port: number }>()
   /** Ports that were free when it began. */
   readonly #ports: number[] = []
   #driver: IncusDriver | null = null
   #publicKey = ''
 
-  private constructor(cluster: Cluster, folder: string, hasOvn: boolean) {
+  private constructor(cluster: Cluster, folder: string, has: { ovn: boolean; exports: boolean }) {
     this.cluster = cluster
-    this.#hasOvn = hasOvn
+    this.#hasOvn = has.ovn
+    this.#hasExports = has.exports
     this.#folder = folder
   }
 
-  static async open(members: number, { hasOvn } = { hasOvn: false }): Promise<IncusWorld> {
+  static async open(members: number, { hasOvn = false, hasExports = false } = {}): Promise<IncusWorld> {
     const folder = mkdtempSync(path.join(tmpdir(), 'berth-incus-world-'))
-    const world = new IncusWorld(await Cluster.open(members, { hasOvn }), folder, hasOvn)
+    const cluster = await Cluster.open(members, { hasOvn })
+    const world = new IncusWorld(cluster, folder, { ovn: hasOvn, exports: hasExports })
+    if (hasExports) await cluster.addExports()
     await run('bash', [path.join(import.meta.dirname, '../image/build.sh'), world.image])
     await run('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', world.identity])
     world.#publicKey = readFileSync(`${world.identity}.pub`, 'utf8').trim()
@@ -86,9 +90,11 @@ export class IncusWorld implements DriverWorld {
         project: PROJECT,
         storage_pool: 'default',
         uplink: this.#hasOvn ? UPLINK : undefined,
+        exports: this.#hasExports,
         nameservers: ['192.0.2.53'],
       },
       address: '127.0.0.1',
+      folder: path.join(this.#folder, 'exports'),
       log: { info: say, warn: say, error: say },
     })
   }
