@@ -2,6 +2,7 @@ import type { Catalog } from '../catalog/file.ts'
 import { withTerms } from '../catalog/terms.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
+import { prepared } from '../database/prepared.ts'
 import type { Quota } from '../feature.ts'
 import type { Terms } from '../http/contract/auth.ts'
 import { findAccount } from './accounts.ts'
@@ -41,13 +42,16 @@ export function changeTerms(
 
 /** The accounts whose prices have changed a short time ago. */
 export function changedTerms(db: Queries) {
-  return db
+  return changed.all(db, {})
+}
+
+const changed = prepared((db) =>
+  db
     .selectFrom('accounts')
     .select(['account_id', 'repriced_since as at'])
     .where('repriced_since', 'is not', null)
-    .$narrowType<{ at: number }>()
-    .execute()
-}
+    .$narrowType<{ at: number }>(),
+)
 
 /** Notes that everything has the prices of a change, once nothing is left that began before it. */
 export async function settleTerms(db: Queries, accountId: string, at: number, now: number): Promise<void> {

@@ -1,4 +1,5 @@
 import { type Database, isLockFailure, type Lent, type Queries } from '../database/database.ts'
+import { prepared } from '../database/prepared.ts'
 import { sentSince } from '../monitoring/traffic.ts'
 import { chargesBetween, hourAfter, monthStart, type Rate, stretchesBetween, wholeHour } from './accrual.ts'
 import { charge, type Entry } from './ledger.ts'
@@ -45,7 +46,7 @@ export async function chargeDue(options: MeteringOptions, now: number): Promise<
 
 /** An item that can't be charged must not keep the others from it: it is postponed for an hour, and reported. */
 async function chargeOneByOne({ db, items, onFault }: MeteringOptions, now: number): Promise<number> {
-  const due = await dueMeters(db, now).execute()
+  const due = await dueNow.all(db, { now })
   let locked = 0
   for (const item of due)
     try {
@@ -170,6 +171,8 @@ function trafficStretches(from: number, until: number) {
   if (!first || first.from !== first.month) return stretches
   return [{ ...first, month: monthStart(first.month - 1), until: first.month }, ...stretches]
 }
+
+const dueNow = prepared((db, { now }: { now: number }) => dueMeters(db, now))
 
 function dueMeters(db: Queries, now: number) {
   return db

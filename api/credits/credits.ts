@@ -7,6 +7,7 @@ import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
 import { deleteFound } from '../database/deletion.ts'
 import { type Page, pageOf } from '../database/page.ts'
+import { prepared } from '../database/prepared.ts'
 import { record } from '../events/outbox.ts'
 import { isoTime, isoTimeOrNull } from '../http/contract/fields.ts'
 import { formatMoney } from '../money.ts'
@@ -119,13 +120,7 @@ async function settle(tx: Queries, ledger: LedgerTable, now: number): Promise<Cr
  * @returns the number of accounts looked at, at most AT_ONCE
  */
 export async function expireDue({ db, clock }: Place): Promise<number> {
-  const due = await db
-    .selectFrom('credits')
-    .select('account_id')
-    .where('look_at', '<=', clock.now())
-    .orderBy('look_at')
-    .limit(AT_ONCE)
-    .execute()
+  const due = await dueCredits.all(db, { now: clock.now() })
   const accountIds = [...new Set(due.map(({ account_id }) => account_id))]
   const failures: unknown[] = []
   for (const accountId of accountIds)
@@ -137,6 +132,10 @@ export async function expireDue({ db, clock }: Place): Promise<number> {
   if (failures.length > 0) throw new AggregateError(failures, 'the end of some credits could not be booked')
   return accountIds.length
 }
+
+const dueCredits = prepared((db, { now }: { now: number }) =>
+  db.selectFrom('credits').select('account_id').where('look_at', '<=', now).orderBy('look_at').limit(AT_ONCE),
+)
 
 async function expireOf(tx: Queries, clock: Clock, accountId: string): Promise<void> {
   const now = clock.now()

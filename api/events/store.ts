@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { type Database, isSqlite, type Queries } from '../database/database.ts'
 import { deleteFound } from '../database/deletion.ts'
 import { countOf, type Page } from '../database/page.ts'
+import { prepared } from '../database/prepared.ts'
 import { BEGINNING, type EventType, type NumberedEvent } from './types.ts'
 
 /** Positions given in one transaction. */
@@ -46,14 +47,12 @@ export async function numberEvents(
 }
 
 async function hasUnnumbered(db: Queries): Promise<boolean> {
-  const row = await db
-    .selectFrom('events')
-    .select('event_id')
-    .where('position', 'is', null)
-    .limit(1)
-    .executeTakeFirst()
-  return row !== undefined
+  return (await unnumbered.first(db, {})) !== undefined
 }
+
+const unnumbered = prepared((db) =>
+  db.selectFrom('events').select('event_id').where('position', 'is', null).limit(1),
+)
 
 export async function lastPosition(db: Queries): Promise<number> {
   return (await db.selectFrom('event_relay').select('position').executeTakeFirstOrThrow()).position

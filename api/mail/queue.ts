@@ -3,6 +3,7 @@ import { v7 as uuid } from 'uuid'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
 import { countOf } from '../database/page.ts'
+import { prepared } from '../database/prepared.ts'
 import { Loop } from '../loop.ts'
 import type { Secrets } from '../secrets.ts'
 import type { Mail, Mailer } from './mailer.ts'
@@ -72,21 +73,7 @@ export class MailQueue {
   #claim(): Promise<MailTable | undefined> {
     const { db, clock } = this.#options
     const now = clock.now()
-    return db
-      .updateTable('mails')
-      .set((eb) => ({ next_run_at: now + LEASE_MS, attempts: eb('attempts', '+', 1) }))
-      .where('next_run_at', '<=', now)
-      .where('mail_id', '=', (eb) =>
-        eb
-          .selectFrom('mails as due')
-          .select('due.mail_id')
-          .where('due.next_run_at', '<=', now)
-          .orderBy('due.next_run_at')
-          .orderBy('due.mail_id')
-          .limit(1),
-      )
-      .returningAll()
-      .executeTakeFirst()
+    return claimNext.first(db, { now, until: now + LEASE_MS })
   }
 
   async #send({ mail_id, content, attempts }: MailTable): Promise<void> {
@@ -108,6 +95,23 @@ export class MailQueue {
     await db.deleteFrom('mails').where('mail_id', '=', mail_id).execute()
   }
 }
+
+const claimNext = prepared((db, { now, until }: { now: number; until: number }) =>
+  db
+    .updateTable('mails')
+    .set((eb) => ({ next_run_at: until, attempts: eb('attempts', '+', 1) }))
+    .where('next_run_at', '<=', now)
+    .where('mail_id', '=', (eb) =>
+      eb
+        .selectFrom('mails as due')
+        .select('due.mail_id')
+        .where('due.next_run_at', '<=', now)
+        .orderBy('due.next_run_at')
+        .orderBy('due.mail_id')
+        .limit(1),
+    )
+    .returningAll(),
+)
 
 /** Queues a mail in the transaction of the change that it reports. */
 export async function enqueueMail(

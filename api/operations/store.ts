@@ -194,17 +194,26 @@ const byId = prepared((db, { operationId }: { operationId: string }) =>
   db.selectFrom('operations').selectAll().where('operation_id', '=', operationId),
 )
 
-export async function nextDueAt(db: Queries, look: Look): Promise<number | null> {
-  const next = await db
-    .selectFrom('operations')
-    .select('next_run_at')
-    .where(isActive())
-    .where('lease_until', '=', 0)
-    .where(isFeasible(look))
-    .orderBy('next_run_at')
-    .limit(1)
-    .executeTakeFirst()
-  return next?.next_run_at ?? null
+export async function nextDueAt(db: Queries, { now, steps }: Look): Promise<number | null> {
+  const next = nexts.get(steps) ?? nextOf(steps)
+  nexts.set(steps, next)
+  return (await next.first(db, { now }))?.next_run_at ?? null
+}
+
+/** The query for each list of steps: a process has one. */
+const nexts = new WeakMap<readonly string[], ReturnType<typeof nextOf>>()
+
+function nextOf(steps: readonly string[]) {
+  return prepared((db, { now }: { now: number }) =>
+    db
+      .selectFrom('operations')
+      .select('next_run_at')
+      .where(isActive())
+      .where('lease_until', '=', 0)
+      .where(isFeasible({ now, steps }))
+      .orderBy('next_run_at')
+      .limit(1),
+  )
 }
 
 /** Its status is a literal for the same reason as in isActive. */

@@ -5,6 +5,7 @@ import { sql } from 'kysely'
 import { type Clock, systemClock } from '../clock.ts'
 import type { Database, Lent, Queries } from '../database/database.ts'
 import { asCaller } from '../database/line.ts'
+import { prepared } from '../database/prepared.ts'
 import { Loop } from '../loop.ts'
 import { type Duty, duties, type Listener, type Living, type Peers, type Role, type Topic } from './peers.ts'
 import { handOut, readShares } from './shares.ts'
@@ -128,17 +129,11 @@ export class Members implements Peers {
       }),
     )
     if (hasInherited) this.ring('operations')
-    const own = db.selectFrom('duties').select('name').where('owner', '=', this.processId)
-    this.#held = new Set((await asCaller('beat', () => own.execute())).map(({ name }) => name))
+    const own = await asCaller('beat', () => dutiesOf.all(db, { owner: this.processId }))
+    this.#held = new Set(own.map(({ name }) => name))
     this.#shares = await asCaller('beat', () => readShares(db))
-    const { total } = await asCaller('beat', () =>
-      db
-        .selectFrom('processes')
-        .select((eb) => eb.fn.countAll<number>().as('total'))
-        .where('role', '<>', 'worker')
-        .executeTakeFirstOrThrow(),
-    )
-    this.#answering = Math.max(1, total)
+    const answering = await asCaller('beat', () => answeringNow.first(db, {}))
+    this.#answering = Math.max(1, answering?.total ?? 0)
     this.#beatAt = beganAt
   }
 
@@ -177,30 +172,48 @@ export class Members implements Peers {
 
   /** This uses only the database's clock, since that of a machine may be wrong. */
   async #takeOver(tx: Queries): Promise<boolean> {
-    const dead = await tx
-      .deleteFrom('processes')
-      .where('seen_at', '<', sql<number>`${NOW} - ${SILENT_MS}`)
-      .returning(['process_id', 'role', 'host', 'pid'])
-      .execute()
+    const dead = await deleteSilent.all(tx, {})
     for (const { process_id, ...silent } of dead) {
       this.#options.log.error(silent, 'a process does not respond; others take over its work')
       for (const heir of this.#heirs) await heir(tx, process_id)
     }
-    await tx
-      .updateTable('duties')
-      .set({ owner: this.processId })
-      // Duties that only a newer version knows are left to its processes.
-      .where('name', 'in', duties)
-      .where((eb) =>
-        eb.or([
-          eb('owner', 'is', null),
-          eb('owner', 'not in', eb.selectFrom('processes').select('process_id')),
-        ]),
-      )
-      .execute()
+    await takeDuties.change(tx, { owner: this.processId })
     return dead.length > 0
   }
 }
 
 /** The milliseconds of the database's clock. */
 const NOW = sql<number>`CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS bigint)`
+
+const dutiesOf = prepared((db, { owner }: { owner: string }) =>
+  db.selectFrom('duties').select('name').where('owner', '=', owner),
+)
+
+/** Counts the processes that answer requests. */
+const answeringNow = prepared((db) =>
+  db
+    .selectFrom('processes')
+    .select((eb) => eb.fn.countAll<number>().as('total'))
+    .where('role', '<>', 'worker'),
+)
+
+const deleteSilent = prepared((db) =>
+  db
+    .deleteFrom('processes')
+    .where('seen_at', '<', sql<number>`${NOW} - ${SILENT_MS}`)
+    .returning(['process_id', 'role', 'host', 'pid']),
+)
+
+/** Takes the duties of the dead. Those that only a newer version knows are left to its processes. */
+const takeDuties = prepared((db, { owner }: { owner: string }) =>
+  db
+    .updateTable('duties')
+    .set({ owner })
+    .where('name', 'in', duties)
+    .where((eb) =>
+      eb.or([
+        eb('owner', 'is', null),
+        eb('owner', 'not in', eb.selectFrom('processes').select('process_id')),
+      ]),
+    ),
+)

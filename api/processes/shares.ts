@@ -1,34 +1,27 @@
 import type { Queries } from '../database/database.ts'
+import { prepared } from '../database/prepared.ts'
 
 /** The process that looks after each pool; a pool that is absent belongs to the process with the duty. */
 export async function readShares(db: Queries): Promise<Map<string, string>> {
-  const rows = await db
+  const rows = await shares.all(db, {})
+  return new Map(rows.map(({ pool, owner }) => [pool, owner]))
+}
+
+const shares = prepared((db) =>
+  db
     .selectFrom('pool_shares')
     .innerJoin('duties', 'duties.owner', 'pool_shares.given_by')
     .where('duties.name', '=', 'reconciler')
-    .select(['pool_shares.pool', 'pool_shares.owner'])
-    .execute()
-  return new Map(rows.map(({ pool, owner }) => [pool, owner]))
-}
+    .select(['pool_shares.pool', 'pool_shares.owner']),
+)
 
 /**
  * Hands the pools out to the processes that take some, if this one has the duty. Pools stay where they are as long as
  * no process has more than its part.
  */
 export async function handOut(tx: Queries, self: string, pools: readonly string[]): Promise<void> {
-  const duty = await tx
-    .selectFrom('duties')
-    .select('owner')
-    .where('name', '=', 'reconciler')
-    .executeTakeFirst()
-  if (duty?.owner !== self) return
-  const takers = await tx
-    .selectFrom('processes')
-    .select('process_id')
-    .where('takes_pools', '=', 1)
-    .orderBy('process_id')
-    .execute()
-  const living = takers.map(({ process_id }) => process_id)
+  if ((await reconciling.first(tx, {}))?.owner !== self) return
+  const living = (await takers.all(tx, {})).map(({ process_id }) => process_id)
   const before = await tx.selectFrom('pool_shares').selectAll().execute()
   const owners = divided(pools, living, new Map(before.map(({ pool, owner }) => [pool, owner])))
   const changed = [...owners].filter(
@@ -46,6 +39,12 @@ export async function handOut(tx: Queries, self: string, pools: readonly string[
     )
     .execute()
 }
+
+const reconciling = prepared((db) => db.selectFrom('duties').select('owner').where('name', '=', 'reconciler'))
+
+const takers = prepared((db) =>
+  db.selectFrom('processes').select('process_id').where('takes_pools', '=', 1).orderBy('process_id'),
+)
 
 /** Divides pools among processes, so that none has over one more than another, and as few as possible move. */
 export function divided(

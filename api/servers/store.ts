@@ -1,8 +1,6 @@
 import { sql } from 'kysely'
 import { findAccount } from '../accounts/accounts.ts'
 import { findProject } from '../accounts/projects.ts'
-import { closedAccounts, frozenAccounts, heldAccounts } from '../accounts/status.ts'
-import { accountsInCredit, accountsOverdue } from '../billing/ledger.ts'
 import { type Queries, send, Taken } from '../database/database.ts'
 import { inParts } from '../database/in-parts.ts'
 import { selecting } from '../database/labels.ts'
@@ -14,7 +12,7 @@ import type { OperationTable } from '../operations/tables.ts'
 import { recordChange, recordCreated } from './events.ts'
 import { runningServers } from './queries.ts'
 import type { ServerQuery } from './schema.ts'
-import { becomingBilledIn, offIn, statusDuring, suspendableIn, watchedIn } from './states.ts'
+import { becomingBilledIn, offIn, statusDuring, watchedIn } from './states.ts'
 import type { ServerTable } from './tables.ts'
 import { LISTED, type ListedServer } from './view.ts'
 
@@ -238,16 +236,6 @@ export function countByStatus(db: Queries) {
     .execute()
 }
 
-/** Billed servers of accounts whose grace period is over: it began before a moment. */
-export function listOverdue(db: Queries, moment: number) {
-  return alive(db)
-    .innerJoin(accountsOverdue(db, moment).as('overdue'), 'overdue.account_id', 'servers.account_id')
-    .select('server_id')
-    .where('billed_since', 'is not', null)
-    .where('status', 'in', suspendableIn)
-    .execute()
-}
-
 /**
  * A query of one row: the hourly cost of an account's servers that are about to be billed, or suspended, and the number
  * of those that are being resized.
@@ -293,61 +281,6 @@ export async function isSuspended(db: Queries, accountId: string, reason: string
 /** A query of those that are being resized. */
 export function resizingServers(db: Queries, accountId: string) {
   return alive(db).where('account_id', '=', accountId).where('status', '=', statusDuring.resize)
-}
-
-/** Servers to suspend because their account is suspended or closed. */
-export function listHeld(db: Queries) {
-  return alive(db)
-    .select('server_id')
-    .where('account_id', 'in', heldAccounts(db))
-    .where('status', 'in', suspendableIn)
-    .execute()
-}
-
-/** Servers that the operator has suspended by themselves and that are not suspended yet. */
-export function listHeldAlone(db: Queries) {
-  return alive(db)
-    .select('server_id')
-    .where('suspension_reason', 'is not', null)
-    .where('status', 'in', suspendableIn)
-    .execute()
-}
-
-/** Suspended servers of active accounts that have money. */
-export function listResumable(db: Queries) {
-  return alive(db)
-    .innerJoin(accountsInCredit(db).as('paying'), 'paying.account_id', 'servers.account_id')
-    .select(['server_id', 'servers.account_id', 'status_reason'])
-    .where('status', '=', 'suspended')
-    .where('suspension_reason', 'is', null)
-    .where('servers.account_id', 'not in', heldAccounts(db))
-    .execute()
-}
-
-/**
- * Suspended servers that are due for deletion at a moment, or have no time of deletion yet.
- * @param onlyClosed whether to list only those of closed accounts
- */
-export function listDoomed(db: Queries, moment: number, { onlyClosed }: { onlyClosed: boolean }) {
-  const doomed = alive(db)
-    .select('server_id')
-    .where('status', '=', 'suspended')
-    .where('account_id', 'not in', frozenAccounts(db))
-    .where((eb) => eb.or([eb('delete_at', 'is', null), eb('delete_at', '<=', moment)]))
-  const ofClosed = doomed.where('account_id', 'in', closedAccounts(db))
-  if (onlyClosed) return ofClosed.execute()
-  // A customer can't resume a server that the operator keeps suspended.
-  return doomed.where('suspension_reason', 'is', null).union(ofClosed).execute()
-}
-
-/** Servers with a time of deletion: those of an account (default: of all accounts that are not closed). */
-export function listReprieved(db: Queries, accountId?: string) {
-  const doomed = alive(db).select('server_id').where('delete_at', 'is not', null)
-  return (
-    accountId === undefined
-      ? doomed.where('account_id', 'not in', closedAccounts(db))
-      : doomed.where('account_id', '=', accountId).where('status', '<>', 'deleting')
-  ).execute()
 }
 
 const SOME = 200

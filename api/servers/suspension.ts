@@ -12,18 +12,10 @@ import { billServer } from './backup-pricing.ts'
 import { begin } from './begin.ts'
 import { missingToResume } from './commitment.ts'
 import { beginDelete } from './deletion.ts'
+import { listDoomed, listHeld, listHeldAlone, listOverdue, listReprieved, listResumable } from './held.ts'
 import { serverProblems } from './schema.ts'
 import { HELD, isOff, SUSPENDED, suspendable } from './states.ts'
-import {
-  listDoomed,
-  listHeld,
-  listHeldAlone,
-  listOverdue,
-  listReprieved,
-  listResumable,
-  lockServer,
-  updateServer,
-} from './store.ts'
+import { lockServer, updateServer } from './store.ts'
 import type { ServerTable } from './tables.ts'
 
 export interface SuspensionOptions {

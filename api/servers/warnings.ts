@@ -9,6 +9,7 @@ import type { Catalog } from '../catalog/file.ts'
 import { topUpUrl } from '../catalog/operator.ts'
 import type { Clock } from '../clock.ts'
 import { type Database, inTransactions, type Queries } from '../database/database.ts'
+import { prepared } from '../database/prepared.ts'
 import type { Role } from '../http/contract/auth.ts'
 import { countMails, enqueueMail, MOST_WAITING } from '../mail/queue.ts'
 import { formatMoney } from '../money.ts'
@@ -76,14 +77,14 @@ export async function warnPeople(options: WarningOptions): Promise<void> {
 }
 
 async function lowDue(db: Database, now: number): Promise<Due[]> {
-  const low = await unwarned(db, 'balance_urgent', await lowBalances(db).execute(), now)
-  if (low.length === 0) return []
-  const unmailed = new Set(await unwarned(db, 'balance_low', low, now))
+  const urgent = await unwarned(db, 'balance_urgent', await low.all(db, {}), now)
+  if (urgent.length === 0) return []
+  const unmailed = new Set(await unwarned(db, 'balance_low', urgent, now))
   const costs = await costsNow(
     db,
-    low.map(({ account_id }) => account_id),
+    urgent.map(({ account_id }) => account_id),
   )
-  return low.flatMap((row): Due[] => {
+  return urgent.flatMap((row): Due[] => {
     const { account_id: accountId, funds, since } = row
     const cost = costs.get(accountId)?.hour ?? 0
     if (cost <= 0) return []
@@ -96,7 +97,7 @@ async function lowDue(db: Database, now: number): Promise<Due[]> {
 }
 
 async function suspendedDue({ db, keepSuspendedMs }: WarningOptions, now: number): Promise<Due[]> {
-  const rows = await unwarned(db, 'suspended', await suspendedByBalance(db).execute(), now)
+  const rows = await unwarned(db, 'suspended', await suspended.all(db, {}), now)
   return rows.flatMap(({ account_id: accountId, since, delete_at: deleteAt, total, dated }): Due[] => {
     // The next check of the billing worker sets the times of deletion.
     if (keepSuspendedMs !== null && Number(dated) < Number(total)) return []
@@ -107,7 +108,7 @@ async function suspendedDue({ db, keepSuspendedMs }: WarningOptions, now: number
 }
 
 async function deletionDue(db: Database, now: number): Promise<Due[]> {
-  const soon = await deletionsBefore(db, now + 7 * DAY).execute()
+  const soon = await doomed.all(db, { moment: now + 7 * DAY })
   const near = soon.filter(({ since }) => since <= now + DAY)
   const far = soon.filter(({ since }) => since > now + DAY)
   const asDue =
@@ -123,10 +124,10 @@ async function deletionDue(db: Database, now: number): Promise<Due[]> {
 
 /** A change of status is not news after a week, and its end only to those who were told. */
 async function statusDue(db: Database, now: number): Promise<Due[]> {
-  const changed = await changedSince(db, now - 7 * DAY).execute()
+  const rows = await changed.all(db, { after: now - 7 * DAY })
   const due: Due[] = []
   for (const kind of [...HOLDS, 'account_resumed'] as const) {
-    const theirs = changed.filter((row) => kind === kindOf(row))
+    const theirs = rows.filter((row) => kind === kindOf(row))
     for (const { account_id: accountId, since, status_reason } of await unwarned(db, kind, theirs, now))
       due.push({ accountId, kind, since, facts: { reason: status_reason ?? '' } })
   }
@@ -143,9 +144,16 @@ function kindOf({ status, frozen_at }: Pick<AccountTable, 'status' | 'frozen_at'
 
 /** Finds the accounts whose people were told that servers are suspended, which are not any more. */
 async function resumedDue(db: Database, now: number): Promise<Due[]> {
-  const rows = await unwarned(db, 'resumed', await resumedByBalance(db).execute(), now)
+  const rows = await unwarned(db, 'resumed', await resumed.all(db, {}), now)
   return rows.map(({ account_id: accountId, since }) => ({ accountId, kind: 'resumed', since }))
 }
+
+// The worker of billing asks these every few seconds: each is compiled once.
+const low = prepared((db) => lowBalances(db))
+const suspended = prepared((db) => suspendedByBalance(db))
+const doomed = prepared((db, { moment }: { moment: number }) => deletionsBefore(db, moment))
+const changed = prepared((db, { after }: { after: number }) => changedSince(db, after))
+const resumed = prepared((db) => resumedByBalance(db))
 
 interface Found {
   account_id: string

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { closedBefore } from '../accounts/status.ts'
 import type { Lent, Queries } from '../database/database.ts'
+import { prepared } from '../database/prepared.ts'
 import type { SnapshotTable } from './tables.ts'
 
 type ServerProjects = Lent<{ server_id: string; account_id: string; project_id: string }>
@@ -26,16 +27,19 @@ export function billedSnapshots(db: Queries, servers: ServerProjects) {
 
 /** Some of the snapshots of accounts that were closed before a moment. */
 export function snapshotsOfClosed(db: Queries, moment: number) {
-  return db
+  return ofClosed.all(db, { moment })
+}
+
+const SOME = 200
+
+const ofClosed = prepared((db, { moment }: { moment: number }) =>
+  db
     .selectFrom('snapshots')
     .select('snapshot_id')
     .where('deleted_at', 'is', null)
     .where('account_id', 'in', closedBefore(db, moment))
-    .limit(SOME)
-    .execute()
-}
-
-const SOME = 200
+    .limit(SOME),
+)
 
 /** Snapshots of a pool of which something may be left on its host: deleted ones, and those that could not be made. */
 export function undiscardedSnapshots(db: Queries, pool: string) {

@@ -51,18 +51,24 @@ class SeamDriver extends SqliteDriver {
     query: CompiledQuery,
   ): Promise<QueryResult<Row>> {
     await this.#seam.before(factsOf(query).label)
-    for (const table of factsOf(query).changes) this.#changed.add(table)
-    return super.runWithin(group, translated(query))
+    const result = await super.runWithin<Row>(group, translated(query))
+    if (hasChanged(result)) for (const table of factsOf(query).changes) this.#changed.add(table)
+    return result
   }
 
   override async runAlone<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
     const { label, changes } = factsOf(query)
     await this.#seam.before(label)
     const result = await super.runAlone<Row>(translated(query))
-    this.#seam.wrote(changes)
+    if (hasChanged(result)) this.#seam.wrote(changes)
     await this.#seam.after(label, query.query.kind !== 'SelectQueryNode')
     return result
   }
+}
+
+/** True if a statement may have changed rows: one that returns none of them has changed none. */
+function hasChanged({ rows, numAffectedRows }: QueryResult<unknown>): boolean {
+  return rows.length > 0 || numAffectedRows === undefined || numAffectedRows > 0n
 }
 
 function translated(query: CompiledQuery): CompiledQuery {

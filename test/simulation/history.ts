@@ -1,24 +1,20 @@
 import { copyFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
-import { createAccount } from '../../api/accounts/accounts.ts'
-import { createToken } from '../../api/accounts/tokens.ts'
-import { post } from '../../api/billing/ledger.ts'
-import { parseMoney } from '../../api/money.ts'
 import { createOperatorToken } from '../../api/operator/tokens.ts'
 import { Chance } from './chance.ts'
-import { bearer, Client, type Credential, outcomeOf, type World } from './customer.ts'
+import { bearer, Client, outcomeOf, type World } from './customer.ts'
 import { Disks, Hall } from './disks.ts'
 import { drawAim, Faults } from './faults.ts'
 import { databases } from './folder.ts'
 import { Host } from './host.ts'
 import { Auditor } from './invariants.ts'
+import { findOffer, openAccount } from './opening.ts'
 import { type Duty, Operator } from './operator.ts'
 import type { Drill, Drilled, Options, Outcome } from './outcome.ts'
 import { stepPair } from './pairs.ts'
-import { enroll, roles } from './people.ts'
 import { type Installation, Process } from './process.ts'
 import { DELIVERIES, Receivers } from './receivers.ts'
-import { type ActName, acts, type Customer, FIRST, HARMLESS, type Known } from './requests.ts'
+import { type ActName, acts, type Customer, FIRST, HARMLESS } from './requests.ts'
 import { Actor, Scheduler } from './scheduler.ts'
 import { rule } from './seams.ts'
 import { type Blow, catalogOf, drawSetup, type Setup } from './setup.ts'
@@ -247,9 +243,10 @@ class History {
     for (let at = 0; at < this.#setup.processes; at += 1) await this.#start()
     const setUp = async () => {
       const process = this.#installation.processes[0] as Process // it was just started
+      const opening = { process, world: this.#world, setup: this.#setup }
       for (let at = 0; at < this.#setup.customers; at += 1)
-        this.#customers.push(await this.#customer(process, at))
-      await this.#findOffer()
+        this.#customers.push(await openAccount(opening, at))
+      await findOffer(this.#customers, new Chance(this.#seed))
       const scopes = ['operator:read', 'operator:write', 'operator:money'] as const
       const { value } = await createOperatorToken(process.db, scheduler.clockOf(this.#office), {
         ...{ name: 'ops', scopes, cidrs: ['127.0.0.1/32'], createdBy: 'simulation' },
@@ -262,45 +259,6 @@ class History {
     await scheduler.until(scheduler.as(this.#office, setUp), HOUR, 'the set-up')
     for (const [at, customer] of this.#customers.entries())
       Object.assign(customer, { others: this.#customers[(at + 1) % this.#customers.length]?.known })
-  }
-
-  /** Tells customers what is for sale. */
-  async #findOffer(): Promise<void> {
-    const chance = new Chance(this.#seed)
-    const { client } = this.#customers[0] as Customer // there are at least two
-    const templates = await client.send(chance, 'GET', '/templates')
-    const presets = await client.send(chance, 'GET', '/pricing/presets?zone_slug=local-1&cpu_type=amd')
-    const offer = { template: templates?.body[0].template_id, preset: presets?.body[0].preset_id }
-    for (const customer of this.#customers) Object.assign(customer, offer)
-  }
-
-  async #customer(process: Process, at: number): Promise<Customer> {
-    const clock = this.scheduler.clockOf(process.actor)
-    const { db } = process
-    const accountId = await createAccount(db, clock, { email: `c${at}@example.com`, name: `Customer ${at}` })
-    if (!accountId) throw new Error('the account exists already')
-    const amount = parseMoney(this.#setup.isPoor ? '300' : '100000')
-    await post(db, clock, { accountId, amount, type: 'payment', description: 'first', reference: null })
-    const scopes = ['account:read', 'account:write', 'servers:read', 'servers:write'] as const
-    const token = await createToken(db, clock, { accountId, name: 'all', scopes, expiresAt: null })
-    const reading = await createToken(db, clock, {
-      ...{ accountId, name: 'reader', scopes: ['account:read', 'servers:read'], expiresAt: null },
-    })
-    const members = await enroll(db, clock, accountId)
-    const secrets = [token.value, reading.value, ...members.map(({ secret }) => secret)]
-    for (const secret of secrets) this.#secrets.add(secret)
-    const known: Known = {
-      ...{ servers: [], snapshots: [], addresses: [], networks: [], firewalls: [], ports: [] },
-      ...{ webhooks: [], tokens: [], projects: [], volumes: [], images: [] },
-      members: members.map(({ memberId }) => memberId),
-    }
-    const client = (name: string, credential: Credential) => new Client(this.#world, name, credential)
-    return {
-      client: client(`c${at}`, bearer(token.value)),
-      reader: client(`r${at}`, bearer(reading.value)),
-      members: members.map((member, place) => client(`c${at} (${roles[place]})`, member)),
-      ...{ accountId, known, others: known, template: '', preset: '', recent: this.#setup.isTour ? 1 : 3 },
-    }
   }
 
   async #start(): Promise<void> {
@@ -318,8 +276,13 @@ class History {
   /** Time passes in which nothing runs. A late call arrives before: it would be later than any is. */
   async #pass(ms: number): Promise<void> {
     const { scheduler } = this
-    const leftMs = this.#installation.host.lateUntil - scheduler.elapsed()
-    if (leftMs > 0) await scheduler.run(leftMs)
+    const leftMs = () => this.#installation.host.lateUntil - scheduler.elapsed()
+    if (leftMs() > PAUSE_MS) {
+      // Others take over what the dead process held; then nothing happens until the call arrives.
+      await scheduler.run(PAUSE_MS)
+      scheduler.jump(Math.max(0, leftMs() - this.#roundMs))
+    }
+    if (leftMs() > 0) await scheduler.run(leftMs())
     scheduler.jump(ms)
   }
 
@@ -343,9 +306,29 @@ class History {
     )
     // A shorter history has no time in which nothing happens.
     if (this.#options.only && this.#moves.length === count) return
-    await scheduler.run(chance.pick([5_000, 15_000, 45_000]) ?? 15_000)
+    const most = chance.pick([5_000, 15_000, 45_000]) ?? 15_000
     // Customers wait for their answers before the next hours pass, but not always.
-    if (chance.is(0.7)) await this.#calm(Promise.all(doing))
+    if (!chance.is(0.7)) return scheduler.run(most)
+    await this.#runWhileBusy(most, doing)
+    await this.#calm(Promise.all(doing))
+  }
+
+  /** Lets time pass, up to a span; once nothing is in progress and each loop has had a turn, the rest is left out. */
+  async #runWhileBusy(most: number, doing: readonly Promise<void>[]): Promise<void> {
+    let isOver = false
+    void Promise.all(doing).then(() => {
+      isOver = true
+    })
+    for (let left = most; left > 0 && (left === most || !isOver || this.#auditor.isBusy); ) {
+      const span = Math.min(left, left === most ? this.#roundMs : 2_500)
+      await this.scheduler.run(span)
+      left -= span
+    }
+  }
+
+  /** The time in which each loop that is not kept waiting has had a turn. */
+  get #roundMs(): number {
+    return 5_000 + this.#setup.lazyMs
   }
 
   /** One act after the other, each to its end; before each, somebody else tries it with what is not theirs. */
@@ -372,7 +355,7 @@ class History {
       else await scheduler.until(carryOut(), HOUR, what)
       for (let left = TOUR_MS; left === TOUR_MS || this.#auditor.isBusy; left -= 3_000) {
         if (left <= 0) return this.#broken(`every operation ends: ${what} did not`)
-        await scheduler.run(this.#auditor.isBusy ? 3_000 : 12_000)
+        await scheduler.run(this.#auditor.isBusy ? 3_000 : this.#roundMs)
       }
       // After a fault, the host may need some time until it has what the rows say.
       const atRest = this.#setup.isRough ? [] : await this.#disks.brokenAtRest()

@@ -292,6 +292,7 @@ export class Auditor {
   readonly #ledgers = new Map<string, { sequence: number; balance: number; paid: number }>()
   readonly #seconds = new Map<string, number>()
   readonly #statuses = new Map<string, string>()
+  readonly #statements = new Map<string, StatementSync>()
 
   constructor(file: string, { now, graceMs }: { now: () => number; graceMs: number }) {
     this.#sqlite = new DatabaseSync(file, { timeout: 0 })
@@ -340,7 +341,14 @@ export class Auditor {
     const changed = this.#changed
     this.#changed = new Set()
     const isNew = ({ tables }: Query) => changed === null || [...tables].some((table) => changed.has(table))
-    return [...findings(this.#always.filter(isNew)), ...this.#brokenLedgers(), ...this.#brokenMoves()]
+    const due = this.#always.filter(isNew)
+    // One look at the file serves all queries.
+    this.#sqlite.exec('BEGIN')
+    try {
+      return [...findings(due), ...this.#brokenLedgers(changed), ...this.#brokenMoves(changed)]
+    } finally {
+      this.#sqlite.exec('COMMIT')
+    }
   }
 
   brokenAtRest(): string[] {
@@ -371,7 +379,9 @@ export class Auditor {
   }
 
   rows<Row>(sql: string, ...values: (string | null)[]): Row[] {
-    return this.#sqlite.prepare(sql).all(...values) as Row[] // the caller names the columns
+    const statement = this.#statements.get(sql) ?? this.#sqlite.prepare(sql)
+    this.#statements.set(sql, statement)
+    return statement.all(...values) as Row[] // the caller names the columns
   }
 
   /** A hash of all rows. */
@@ -398,7 +408,8 @@ export class Auditor {
   }
 
   /** Entries follow each other. */
-  #brokenLedgers(): string[] {
+  #brokenLedgers(changed: ReadonlySet<string> | null): string[] {
+    if (changed && !changed.has('transactions')) return []
     const broken: string[] = []
     for (const row of this.#entries.all(this.#lastEntry) as unknown as EntryRow[]) {
       // its columns
@@ -441,7 +452,8 @@ export class Auditor {
   }
 
   /** The events of a server tell its statuses without a gap. */
-  #brokenMoves(): string[] {
+  #brokenMoves(changed: ReadonlySet<string> | null): string[] {
+    if (changed && !changed.has('events')) return []
     const broken: string[] = []
     const rows = this.#moves.all(this.#lastPosition) as {
       position: number

@@ -127,7 +127,8 @@ export function replaceSeams(): void {
   Math.random = () => nature.random()
   Object.assign(http, { request: (options: object) => nature.request(options) })
   Object.assign(https, { request: (options: object) => nature.request(options) })
-  Object.assign(os, { hostname: () => 'simulated' })
+  // The addresses of this machine matter to nothing, and differ from those of others.
+  Object.assign(os, { hostname: () => 'simulated', networkInterfaces: () => ({}) })
   Object.defineProperty(process, 'pid', { value: 1 })
   syncBuiltinESMExports()
   replaceIds()

@@ -65,7 +65,7 @@ export function drawSetup(seed: number): Setup {
     customers: chance.between(2, 4),
     moments: chance.between(8, 24),
     moves: chance.pick([10, 20, 40]) ?? 20,
-    lazyMs: chance.pick([0, 1_000, 2_000, 5_000]) ?? 0,
+    lazyMs: chance.pick([250, 1_000, 2_000, 5_000]) ?? 250,
     rates: drawRates(chance),
     acts: { ...weights, order: Math.max(3, 2 * weights.order), start: Math.max(0.5, weights.start) },
     blows: {

@@ -1,0 +1,55 @@
+import { createAccount } from '../../api/accounts/accounts.ts'
+import { createToken } from '../../api/accounts/tokens.ts'
+import { post } from '../../api/billing/ledger.ts'
+import { parseMoney } from '../../api/money.ts'
+import type { Chance } from './chance.ts'
+import { bearer, Client, type Credential, type World } from './customer.ts'
+import { enroll, roles } from './people.ts'
+import type { Process } from './process.ts'
+import type { Customer, Known } from './requests.ts'
+import type { Setup } from './setup.ts'
+
+interface Opening {
+  process: Process
+  world: World
+  setup: Setup
+}
+
+/** Opens an account with money, tokens, and a member of each role. */
+export async function openAccount({ process, world, setup }: Opening, at: number): Promise<Customer> {
+  const clock = world.scheduler.clockOf(process.actor)
+  const { db } = process
+  const accountId = await createAccount(db, clock, { email: `c${at}@example.com`, name: `Customer ${at}` })
+  if (!accountId) throw new Error('the account exists already')
+  const amount = parseMoney(setup.isPoor ? '300' : '100000')
+  await post(db, clock, { accountId, amount, type: 'payment', description: 'first', reference: null })
+  const scopes = ['account:read', 'account:write', 'servers:read', 'servers:write'] as const
+  const token = await createToken(db, clock, { accountId, name: 'all', scopes, expiresAt: null })
+  const reading = await createToken(db, clock, {
+    ...{ accountId, name: 'reader', scopes: ['account:read', 'servers:read'], expiresAt: null },
+  })
+  const members = await enroll(db, clock, accountId)
+  const secrets = [token.value, reading.value, ...members.map(({ secret }) => secret)]
+  for (const secret of secrets) world.secrets.add(secret)
+  const known: Known = {
+    ...{ servers: [], snapshots: [], addresses: [], networks: [], firewalls: [], ports: [] },
+    ...{ webhooks: [], tokens: [], projects: [], volumes: [], images: [] },
+    members: members.map(({ memberId }) => memberId),
+  }
+  const client = (name: string, credential: Credential) => new Client(world, name, credential)
+  return {
+    client: client(`c${at}`, bearer(token.value)),
+    reader: client(`r${at}`, bearer(reading.value)),
+    members: members.map((member, place) => client(`c${at} (${roles[place]})`, member)),
+    ...{ accountId, known, others: known, template: '', preset: '', recent: setup.isTour ? 1 : 3 },
+  }
+}
+
+/** Tells customers what is for sale. */
+export async function findOffer(customers: readonly Customer[], chance: Chance): Promise<void> {
+  const { client } = customers[0] as Customer // there are at least two
+  const templates = await client.send(chance, 'GET', '/templates')
+  const presets = await client.send(chance, 'GET', '/pricing/presets?zone_slug=local-1&cpu_type=amd')
+  const offer = { template: templates?.body[0].template_id, preset: presets?.body[0].preset_id }
+  for (const customer of customers) Object.assign(customer, offer)
+}
