@@ -111,6 +111,7 @@ export const migrations: Record<string, () => Promise<Migration>> = {
   '0084-notices': () => import('./migrations/0084-notices.ts'),
   '0085-open-rates': () => import('./migrations/0085-open-rates.ts'),
   '0086-catalog-files': () => import('./migrations/0086-catalog-files.ts'),
+  '0087-hold-mails': () => import('./migrations/0087-hold-mails.ts'),
 }
 
 /**

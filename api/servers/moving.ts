@@ -170,7 +170,7 @@ async function carryOver(
 /** The columns that the next owner must not read: words and secrets of the one before. */
 const WITHOUT_PAST = {
   ...{ description: null, labels: '{}', user_data: null, password: null, ssh_keys: '[]' },
-  ...{ source_id: null, rescue_login: null, down_at: null },
+  ...{ source_id: null, rescue_login: null, down_at: null, hold_changed_at: null },
 } as const
 
 /** The hourly cost that a server and its copies add to an account, in units. */

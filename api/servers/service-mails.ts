@@ -10,20 +10,22 @@ import {
   type BackupFault,
   backupFailedMail,
   type Down,
+  type Hold,
   type ServiceFacts,
   type ServiceMailKind,
   serverDownMail,
+  serverHeldMail,
 } from '../people/letters/servers.ts'
 import { readersOf } from '../people/membership/members.ts'
 import type { PersonTable } from '../people/person/tables.ts'
 import { failedBackups, takeFailedBackups } from '../snapshots/backups.ts'
-import { forgetDown } from './store.ts'
+import { forget } from './store.ts'
 import type { ServerTable } from './tables.ts'
 
 /** A host that is back within this time is no news, and all servers of a lost host are found within it. */
 const SETTLED_MS = 2 * 60_000
 /** The time between two mails of a kind to an account. */
-const EVERY_MS = { server_down: 3600_000, backup_failed: 24 * 3600_000 }
+const EVERY_MS = { server_down: 3600_000, backup_failed: 24 * 3600_000, server_held: 0 }
 /** The people who may do something about a server. */
 const RUNNING: readonly Role[] = ['owner', 'admin', 'member']
 
@@ -32,12 +34,15 @@ interface Due {
   kind: ServiceMailKind
 }
 
-/** Mails people about servers that are down, and about failed backups: one mail for all of an account. */
+/** Mails people about servers that are down or held by the operator, and about failed backups: one for all of an account. */
 export function serviceMails(mailing: Mailing): MailLoop<Due> {
   const { db, clock } = mailing
   return new MailLoop<Due>(mailing, {
     about: 'servers',
-    due: async (now, atMost) => [...(await downDue(db, now, atMost)), ...(await backupsDue(db, now, atMost))],
+    due: async (now, atMost) => [
+      ...(await serversDue(db, now, atMost)),
+      ...(await backupsDue(db, now, atMost)),
+    ],
     mail: async (tx, { accountId, kind }) => {
       const queue = (facts: { servers: readonly unknown[] }, mail: (to: Reader) => Mail) =>
         facts.servers.length > 0 ? send(tx, mailing, { accountId, kind, now: clock.now() }, mail) : undefined
@@ -46,6 +51,9 @@ export function serviceMails(mailing: Mailing): MailLoop<Due> {
       if (kind === 'server_down') {
         const facts = { account, servers: await takeDown(tx, accountId) }
         await queue(facts, (to) => serverDownMail(to, facts, link))
+      } else if (kind === 'server_held') {
+        const facts = { account, servers: await takeHeld(tx, accountId) }
+        await queue(facts, (to) => serverHeldMail(to, facts, link))
       } else {
         const facts = { account, servers: await takeBackups(tx, accountId) }
         await queue(facts, (to) => backupFailedMail(to, facts, link))
@@ -73,7 +81,8 @@ async function send(
     await enqueueMail(tx, mailing, mail(reader))
 }
 
-const MUTED_BY = { server_down: 'servers', backup_failed: 'backups' } as const
+/** Nobody can mute mails about what the operator does to a server. */
+const MUTED_BY = { server_down: 'servers', backup_failed: 'backups', server_held: undefined } as const
 
 /** A query of the mail of a kind that an account had a short time ago. */
 function mailedLately(
@@ -90,17 +99,28 @@ function mailedLately(
     .where('sent_at', '>', now - EVERY_MS[kind])
 }
 
-async function downDue(db: Queries, now: number, atMost: number): Promise<Due[]> {
-  const rows = await db
+/** The accounts with servers that are down, or that the operator has suspended or resumed: one query for both. */
+async function serversDue(db: Queries, now: number, atMost: number): Promise<Due[]> {
+  const down = db
     .selectFrom('servers')
-    .select(({ fn }) => ['account_id', fn.min('down_at').as('since')])
+    .select(({ fn }) => ['account_id', fn.min<number>('down_at').as('since')])
+    .select(sql<'server_down' | 'server_held'>`'server_down'`.as('kind'))
     .where('down_at', '<=', now - SETTLED_MS)
     .where(({ not, exists }) => not(exists(mailedLately(db, 'servers.account_id', 'server_down', now))))
     .groupBy('account_id')
+  const held = db
+    .selectFrom('servers')
+    .select(({ fn }) => ['account_id', fn.min<number>('hold_changed_at').as('since')])
+    .select(sql<'server_down' | 'server_held'>`'server_held'`.as('kind'))
+    .where('hold_changed_at', 'is not', null)
+    .groupBy('account_id')
+  const rows = await db
+    .selectFrom(down.unionAll(held).as('due'))
+    .select(['account_id', 'kind'])
     .orderBy('since')
     .limit(atMost)
     .execute()
-  return rows.map(({ account_id: accountId }) => ({ accountId, kind: 'server_down' }))
+  return rows.map(({ account_id: accountId, kind }) => ({ accountId, kind }))
 }
 
 async function backupsDue(db: Queries, now: number, atMost: number): Promise<Due[]> {
@@ -114,13 +134,22 @@ async function backupsDue(db: Queries, now: number, atMost: number): Promise<Due
 
 /** Takes the servers of an account that are down, without those that somebody stopped or deleted meanwhile. */
 async function takeDown(tx: Queries, accountId: string): Promise<ServiceFacts<Down>['servers']> {
-  const rows = await forgetDown(tx, accountId)
+  const rows = await forget(tx, 'down_at', accountId)
   return rows
     .toSorted((one, other) => one.server_id.localeCompare(other.server_id))
     .flatMap((row) => {
       const state = row.deleted_at === null ? downOf(row) : null
       return state === null ? [] : [{ address: row.ipv4 ?? row.server_id, state }]
     })
+}
+
+/** Takes the servers of an account that the operator has suspended or resumed, without those that are deleted. */
+async function takeHeld(tx: Queries, accountId: string): Promise<ServiceFacts<Hold>['servers']> {
+  const rows = await forget(tx, 'hold_changed_at', accountId)
+  return rows
+    .filter(({ deleted_at }) => deleted_at === null)
+    .toSorted((one, other) => one.server_id.localeCompare(other.server_id))
+    .map(({ server_id, ipv4, suspension_reason: state }) => ({ address: ipv4 ?? server_id, state }))
 }
 
 /** @returns null if the server is not meant to run any more */

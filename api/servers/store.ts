@@ -102,10 +102,10 @@ export async function moveServers(db: Queries, from: string, to: string): Promis
   await db.updateTable('servers').set({ pool: to }).where('pool', '=', from).execute()
 }
 
-/** Clears that servers of an account are down, once it is mailed, and returns them. No customer sees it. */
-export function forgetDown(tx: Queries, accountId: string): Promise<ServerTable[]> {
-  const down = tx.updateTable('servers').set({ down_at: null }).where('down_at', 'is not', null)
-  return down.where('account_id', '=', accountId).returningAll().execute()
+/** Clears the news of an account's servers, once they are mailed, and returns these. No customer sees it. */
+export function forget(tx: Queries, news: 'down_at' | 'hold_changed_at', accountId: string) {
+  const noted = tx.updateTable('servers').where(news, 'is not', null).where('account_id', '=', accountId)
+  return noted.set(news, null).returningAll().execute()
 }
 
 async function write(db: Queries, serverId: string, change: Partial<ServerTable>): Promise<void> {

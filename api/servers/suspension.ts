@@ -174,13 +174,23 @@ export async function hold(
     const server = found(await lockServer(tx, serverId), serverProblems.server_not_found)
     await remember(tx, serverId)
     if (server.suspension_reason === reason) return
-    const change = { suspension_reason: reason, updated_at: clock.now() }
+    const now = clock.now()
+    const change = {
+      suspension_reason: reason,
+      hold_changed_at: changedAt(server, reason, now),
+      updated_at: now,
+    }
     if (reason === null) await updateServer(tx, server, { ...change, ...(await leftOver(tx, server)) })
     else await updateServer(tx, server, { ...change, ...(await heldNow(tx, server)) })
     if (reason !== null) await suspend(tx, serverId, options)
     else if (!(await missingToResume(tx, server.account_id))) await resume(tx, serverId, options)
   })
   engine.wake()
+}
+
+/** The time for the mail about a hold; null: it is lifted before anybody was mailed about it. */
+function changedAt(server: ServerTable, reason: string | null, now: number): number | null {
+  return reason === null && server.hold_changed_at !== null ? null : now
 }
 
 /** The other columns of a server that the operator suspends while it is suspended for another reason. */

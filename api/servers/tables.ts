@@ -108,6 +108,8 @@ export interface ServerTable {
   down_at: number | null
   /** The operator's reason to keep it suspended, whatever its account; null if they do not. */
   suspension_reason: string | null
+  /** When that reason changed; null once people were mailed, or if it changed back before. */
+  hold_changed_at: number | null
   /** The status from before the suspension, which returns after a top-up. */
   suspended_from: 'running' | 'stopped' | null
   /** The time at which it will be deleted unless it resumes; null: never. */

@@ -47,7 +47,7 @@ export function serverRow(
     instance_id: null,
     ...NO_RESCUE,
     ...{ crash_count: 0, crashed_at: null, down_at: null },
-    suspension_reason: null,
+    ...{ suspension_reason: null, hold_changed_at: null },
     suspended_from: null,
     delete_at: null,
     priced_at: at,

@@ -3,7 +3,7 @@ import type { PersonTable } from '../person/tables.ts'
 import type { Letter } from './letters.ts'
 import { mailOf } from './mails.ts'
 
-export type ServiceMailKind = 'server_down' | 'backup_failed'
+export type ServiceMailKind = 'server_down' | 'backup_failed' | 'server_held'
 
 /** `restarted`: it died and was started again. `off`: it could not be started again. */
 export type Down = 'unreachable' | 'restarted' | 'crash_loop' | 'disk_lost' | 'off'
@@ -17,6 +17,9 @@ export interface ServiceFacts<State> {
   /** Each server by its address or id, since its name may be a stranger's words. */
   servers: readonly { address: string; state: State }[]
 }
+
+/** The operator's reason why a server is suspended by itself; null: it no longer is. */
+export type Hold = string | null
 
 type Reader = Pick<PersonTable, 'email' | 'language'>
 
@@ -37,6 +40,8 @@ const words = {
       damaged: 'a backup is damaged and cannot be restored. The next one is a full one.',
       unbootable: 'a backup did not start when it was tried. Check the system of the server.',
     },
+    held: (reason: string) => `suspended by the operator. The reason: ${reason}`,
+    released: 'no longer suspended by the operator. It starts if it ran before and the balance covers it.',
     more: (count: number) => `More servers: ${count}.`,
     button: 'Open the servers',
     after: (why: string) =>
@@ -56,6 +61,9 @@ const words = {
       damaged: 'резервная копия повреждена, восстановить из неё нельзя. Следующая копия будет полной.',
       unbootable: 'резервная копия не запустилась при проверке. Проверьте систему сервера.',
     },
+    held: (reason: string) => `приостановлен оператором. Причина: ${reason}`,
+    released:
+      'оператор снял приостановку. Сервер запускается, если работал раньше и на него хватает баланса.',
     more: (count: number) => `Ещё серверов: ${count}.`,
     button: 'Открыть серверы',
     after: (why: string) =>
@@ -63,12 +71,12 @@ const words = {
   },
 }
 
-function listed<State extends string>(
+function listed<State>(
   { servers }: ServiceFacts<State>,
-  texts: Readonly<Record<State, string>>,
+  textOf: (state: State) => string,
   more: (count: number) => string,
 ): string[] {
-  const lines = servers.slice(0, NAMED).map(({ address, state }) => `${address}: ${texts[state]}`)
+  const lines = servers.slice(0, NAMED).map(({ address, state }) => `${address}: ${textOf(state)}`)
   return servers.length > NAMED ? [...lines, more(servers.length - NAMED)] : lines
 }
 
@@ -84,7 +92,12 @@ export function serverDownMail(to: Reader, facts: ServiceFacts<Down>, link: URL)
     ? `Серверы аккаунта ${facts.account} должны работать, но не работали:`
     : `Servers of the account ${facts.account} should run, but were found not running:`
   const why = isRussian ? 'сбоях серверов' : 'servers that are down'
-  const letter: Letter = { subject, before: [first, ...listed(facts, down, more)], button, after: after(why) }
+  const letter: Letter = {
+    subject,
+    before: [first, ...listed(facts, (state) => down[state], more)],
+    button,
+    after: after(why),
+  }
   return mailOf(to, letter, link)
 }
 
@@ -99,9 +112,30 @@ export function backupFailedMail(to: Reader, facts: ServiceFacts<BackupFault>, l
   const why = isRussian ? 'сбоях резервного копирования' : 'failed backups'
   const letter: Letter = {
     subject,
-    before: [first, ...listed(facts, faults, more)],
+    before: [first, ...listed(facts, (state) => faults[state], more)],
     button,
     after: after(why),
   }
   return mailOf(to, letter, link)
+}
+
+/** The mail about servers that the operator suspended or resumed by themselves. @param link the page of the servers */
+export function serverHeldMail(to: Reader, facts: ServiceFacts<Hold>, link: URL): Mail {
+  const { held, released, more, button } = words[to.language]
+  const isRussian = to.language === 'ru'
+  const isHeld = facts.servers.some(({ state }) => state !== null)
+  const english = isHeld ? 'suspended' : 'resumed'
+  const subject = isRussian
+    ? `Оператор ${link.host} ${isHeld ? 'приостановил' : 'возобновил'} серверы: ${facts.servers.length}`
+    : `The operator of ${link.host} has ${english} ${facts.servers.length === 1 ? 'a server' : 'servers'} of yours`
+  const first = isRussian ? `Серверы аккаунта ${facts.account}:` : `Servers of the account ${facts.account}:`
+  const textOf = (state: Hold) => (state === null ? released : held(state))
+  const contact = isRussian
+    ? 'Приостановленный сервер выключен, ничего не стоит, и его можно только удалить. Если есть вопросы, напишите оператору.'
+    : 'A suspended server is shut down, costs nothing, and can only be deleted. If you have questions, contact the operator.'
+  const after = isRussian
+    ? 'Вы получили это письмо, потому что управляете серверами этого аккаунта.'
+    : 'You receive this mail because you manage servers of this account.'
+  const before = [first, ...listed(facts, textOf, more), ...(isHeld ? [contact] : [])]
+  return mailOf(to, { subject, before, button, after }, link)
 }

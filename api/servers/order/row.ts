@@ -47,7 +47,7 @@ export function newRow(
     ...loginColumns(secrets, keys, request.user_data),
     delete_protection: request.delete_protection ? 1 : 0,
     priced_at: pricedAt,
-    suspension_reason: null,
+    ...{ suspension_reason: null, hold_changed_at: null },
     suspended_from: null,
     delete_at: null,
     mac: macOf(server.server_id),

@@ -53,6 +53,7 @@ const LATER: readonly string[] = [
     'iso_id',
     'source_id',
     'down_at',
+    'hold_changed_at',
   ],
 ]
 

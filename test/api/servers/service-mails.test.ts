@@ -5,6 +5,7 @@ import { updatePerson } from '../../../api/people/person/people.ts'
 import { type TestApp, testApp } from '../../harness/app.ts'
 import { addReaders, mailedBy } from '../../harness/readers.ts'
 import { make } from '../harness/ordering.ts'
+import { makeOperatorToken } from '../operator/harness/shop.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -25,6 +26,15 @@ async function withPeople() {
 async function mailed(t: TestApp, afterMs = 2 * MINUTE) {
   t.clock.advance(afterMs)
   return mailedBy(t, t.app.serviceMails)
+}
+
+/** Lets an operator's token suspend and resume servers. */
+async function operating(t: TestApp) {
+  const shop = t.callAs((await makeOperatorToken(t, ['operator:write'])).value)
+  return async (id: string, action: 'suspend' | 'resume', reason = 'Sends spam') => {
+    expect((await shop('POST', `/operator/servers/${id}/${action}`, { reason })).status).toBe(200)
+    await t.finish()
+  }
 }
 
 /** Cuts the host of all machines off, until the returned function is called. */
@@ -178,4 +188,31 @@ test('a backup that is damaged, and one that does not start, are mailed', async 
   t.clock.advance(DAY)
   await t.app.backups.verify()
   expect((await mailed(t, 0))[0]?.text).toContain('a backup is damaged and cannot be restored.')
+})
+
+test('people are mailed once about servers that the operator suspends and resumes, also those who muted other mails', async () => {
+  const { t, ann } = await withPeople()
+  const [one, two] = [await make(t), await make(t)]
+  const act = await operating(t)
+  await updatePerson(t.db, ann, { muted_mails: 'servers,backups' })
+  await act(one, 'suspend')
+  await act(two, 'suspend', 'Attacks <others>')
+  const [english, russian, ...others] = await mailed(t, 0)
+  expect(others).toEqual([])
+  expect([english?.to, russian?.to]).toEqual(['ann@example.com', 'boris@example.com'])
+  expect(english?.subject).toBe('The operator of localhost has suspended servers of yours')
+  expect(english?.text).toContain(`${one}: suspended by the operator. The reason: Sends spam\n`)
+  expect(english?.html).toContain('Attacks &lt;others&gt;')
+  expect(russian?.subject).toBe('Оператор localhost приостановил серверы: 2')
+  await act(one, 'suspend')
+  expect(await mailed(t)).toEqual([])
+  await act(one, 'resume')
+  expect((await mailed(t, 0))[0]?.text).toContain(`${one}: no longer suspended by the operator.`)
+  // Nobody is mailed about a slip that is undone at once, or about a server that is gone.
+  await act(one, 'suspend')
+  await act(one, 'resume')
+  await act(two, 'resume')
+  await t.call('DELETE', `/servers/${two}`)
+  await t.finish()
+  expect(await mailed(t)).toEqual([])
 })
