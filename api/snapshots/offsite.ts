@@ -29,8 +29,8 @@ import {
 const LOOK_EVERY_MS = 15_000
 /** The time after which a copy is tried again that could not be sent or removed. */
 const RETRY_MS = 5 * 60_000
-/** The time after which a copy is tried again that its host has no room to export: each try may fill that room. */
-const FULL_MS = 6 * 3600_000
+/** The time after which a copy is tried again that its host could not export: each try may fill its room. */
+const COSTLY_MS = 6 * 3600_000
 /** The time after which a deleted full copy is looked at again that others need. */
 const NEEDED_MS = 60 * 60_000
 /** Copies that are brought back at once. Each takes four parts of the memory. */
@@ -148,8 +148,8 @@ export class Offsite {
         else await this.#remove(vault, due)
       } catch (error) {
         log.error({ err: error, snapshot_id }, 'a copy could not be sent off site, or removed; trying again')
-        const isFull = error instanceof DriverError && error.code === 'disk_full'
-        await postpone(db, snapshot_id, clock.now() + (isFull ? FULL_MS : RETRY_MS), messageOf(error))
+        const isCostly = error instanceof DriverError && ['disk_full', 'start_failed'].includes(error.code)
+        await postpone(db, snapshot_id, clock.now() + (isCostly ? COSTLY_MS : RETRY_MS), messageOf(error))
         // The others would only wait for the same place.
         if (error instanceof PlaceError) return
       }

@@ -21,7 +21,8 @@ const TEXTS: readonly [RegExp, Refusal][] = [
   [/already exists|UNIQUE constraint/i, 'exists'],
   [/address already in use/i, 'port_taken'],
   [/currently in use|that is in use/i, 'in_use'],
-  [/no space left|quota exceeded/i, 'disk_full'],
+  // The compressor of an export that finds no room closes its pipe.
+  [/no space left|quota exceeded|read\/write on closed pipe/i, 'disk_full'],
   [/(image|volume) size|exceeds specified/i, 'too_small'],
   [/no suitable cluster member|couldn't find a cluster member|cluster member is evacuated/i, 'no_member'],
   [/already running/i, 'running'],

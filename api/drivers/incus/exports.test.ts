@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { IncusWorld, PROJECT } from '../../../test/cluster/harness/world.ts'
 import type { SnapshotFile } from '../snapshots.ts'
@@ -138,15 +138,34 @@ test('a guest makes its export neither larger than its room nor endless', async 
   expect((await exported('sparse')).bytes).toBeLessThan(100 * 2 ** 20)
   await world.driver.removeSnapshot('sparse')
 
-  await world.root(id, 'rm /root/hole; head -c 300000000 /dev/urandom > /root/data; sync')
-  await copied(id, 'large')
-  await expect(world.driver.snapshotFiles.list('large')).rejects.toMatchObject({ code: 'disk_full' })
-  expect(await exportsOf('large')).toEqual([])
+  // The stream alone is too large, or its compressed form beside it.
+  for (const bytes of [300_000_000, 170_000_000]) {
+    await world.root(id, `rm -f /root/hole /root/data; head -c ${bytes} /dev/urandom > /root/data; sync`)
+    await copied(id, 'large')
+    await expect(world.driver.snapshotFiles.list('large')).rejects.toMatchObject({ code: 'disk_full' })
+    expect(await exportsOf('large')).toEqual([])
+    await world.driver.removeSnapshot('large')
+  }
   await world.root(id, 'rm /root/data; sync')
   await copied(id, 'small')
   expect((await exported('small')).bytes).toBeGreaterThan(1000)
   await world.driver.destroy(id)
-  for (const snapshotId of ['large', 'small']) await world.driver.removeSnapshot(snapshotId)
+  await world.driver.removeSnapshot('small')
+  expect(await world.raw().names()).toEqual([])
+})
+
+test('an export that comes back and finds no room in the cluster fails for that reason, and leaves nothing', async () => {
+  const part = randomBytes(PART)
+  const all = Array.from({ length: 300 }, () => part)
+  const hash = createHash('sha256')
+  for (const bytes of all) hash.update(bytes)
+  const name = 'e-0123456789ab.tar.gz'
+  await written('too-large', name, all)
+  const file = { name, bytes: all.length * PART, sha256: hash.digest('hex') }
+  await expect(world.driver.snapshotFiles.accept('too-large', [file])).rejects.toMatchObject({
+    code: 'disk_full',
+  })
+  expect(await isReady('too-large')).toBeUndefined()
   expect(await world.raw().names()).toEqual([])
 })
 
