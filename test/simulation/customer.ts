@@ -11,7 +11,7 @@ export interface Reply {
   body: any
 }
 
-export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** The parts of the world that senders of requests need. */
 export interface World {
@@ -153,6 +153,7 @@ export class Client {
     const changed = 'cpu' in sent ? 'resize' : 'disk_gb' in sent ? 'grow_disk' : 'update'
     const byMethod = {
       GET: '',
+      PUT: '',
       POST: path === '/snapshots' ? 'snapshot' : verb,
       PATCH: changed,
       DELETE: verb || 'delete',
@@ -192,6 +193,23 @@ export class Client {
         `a key gets the same reply: ${what} had ${before.text.slice(0, 300)} and ${reply.text.slice(0, 300)}`,
       )
   }
+}
+
+/** Sends a process what a provider sends when a payment has changed; nobody has to believe it. */
+export async function hint(
+  { scheduler, processes, broken }: World,
+  chance: Chance,
+  id: string,
+): Promise<void> {
+  const process = chance.pick(processes)
+  if (!process) return
+  const payload = { type: 'notification', event: 'payment.succeeded', object: { id } }
+  const sent = scheduler.as(process.actor, async () =>
+    process.app.http.inject({ method: 'POST', url: '/payments/yookassa/notify', payload }),
+  )
+  const answer = await Promise.race([sent.catch(() => null), process.death.then(() => null)])
+  if (answer && answer.statusCode !== 200 && answer.statusCode !== 503)
+    broken(`a notification is answered: with ${answer.statusCode}`)
 }
 
 export function bearer(token: string): Credential {

@@ -13,6 +13,8 @@ export const faultKinds = [
   'slow_statement',
   'receiver_fails',
   'receiver_hangs',
+  'provider_fails',
+  'provider_answer_lost',
   'mail_fails',
   'lost_bell',
   // These happen to one act at a time; months have blows of their own.
@@ -92,7 +94,7 @@ export function drawAim(chance: Chance): { fault: FaultKind; at: number } {
     ? chance.pick(['kill', 'pause', 'lost_commit', 'database_away'] as const)
     : chance.pick([
         ...(['late_call', 'late_call', 'lost_call', 'lost_answer', 'double_call'] as const),
-        ...(['slow_call', 'disk_full', 'receiver_fails'] as const),
+        ...(['slow_call', 'disk_full', 'receiver_fails', 'provider_fails', 'provider_answer_lost'] as const),
       ])
   return { fault: fault ?? 'kill', at: Math.floor(2 ** (chance.next() * (isStop ? 8 : 3))) - 1 }
 }
@@ -115,6 +117,8 @@ export function drawRates(chance: Chance): Rates {
     slow_statement: rare(),
     receiver_fails: rate(),
     receiver_hangs: rate(),
+    provider_fails: rate(),
+    provider_answer_lost: rate(),
     mail_fails: rate(),
     lost_bell: rate(),
     late_call: 0,

@@ -1,8 +1,9 @@
 import { copyFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { createOperatorToken } from '../../api/operator/tokens.ts'
+import type { Customer } from './acting.ts'
 import { Chance } from './chance.ts'
-import { bearer, Client, outcomeOf, type World } from './customer.ts'
+import { bearer, Client, hint, outcomeOf, type World } from './customer.ts'
 import { Disks, Hall } from './disks.ts'
 import { drawAim, Faults } from './faults.ts'
 import { databases } from './folder.ts'
@@ -14,11 +15,12 @@ import type { Drill, Drilled, Options, Outcome } from './outcome.ts'
 import { stepPair } from './pairs.ts'
 import { type Installation, Process } from './process.ts'
 import { DELIVERIES, Receivers } from './receivers.ts'
-import { type ActName, acts, type Customer, FIRST, HARMLESS } from './requests.ts'
+import { type ActName, acts, FIRST, HARMLESS } from './requests.ts'
 import { Actor, Scheduler } from './scheduler.ts'
 import { rule } from './seams.ts'
 import { type Blow, catalogOf, drawSetup, type Setup } from './setup.ts'
 import { Steps } from './steps.ts'
+import { PAYMENTS, Till } from './till.ts'
 import { TOUR_MS, tour } from './tour.ts'
 
 const START = Date.parse('2026-11-20T12:00:00Z')
@@ -76,6 +78,7 @@ class History {
   readonly #installation: Installation
   readonly #auditor: Auditor
   readonly #receivers: Receivers
+  readonly #till: Till
   readonly #customers: Customer[] = []
   readonly #disks: Disks
   readonly #steps: Steps
@@ -116,6 +119,8 @@ class History {
     }
     this.#receivers = new Receivers(scheduler, this.#faults)
     scheduler.request = this.#receivers.request
+    this.#till = new Till(scheduler, this.#faults, (what) => this.#broken(what))
+    scheduler.fetch = this.#till.fetch
     this.#installation = {
       ...{ scheduler, faults: this.#faults, host, file },
       ...{ sampleSeconds, saveEveryMs, keepSuspendedMs, graceMs },
@@ -243,7 +248,7 @@ class History {
     for (let at = 0; at < this.#setup.processes; at += 1) await this.#start()
     const setUp = async () => {
       const process = this.#installation.processes[0] as Process // it was just started
-      const opening = { process, world: this.#world, setup: this.#setup }
+      const opening = { process, world: this.#world, setup: this.#setup, till: this.#till }
       for (let at = 0; at < this.#setup.customers; at += 1)
         this.#customers.push(await openAccount(opening, at))
       await findOffer(this.#customers, new Chance(this.#seed))
@@ -468,6 +473,11 @@ class History {
       case 'receivers_away':
         this.#receivers.awayUntil = scheduler.elapsed() + chance.between(100, 600_000)
         return this.#tell(name, 'no receiver of webhooks answers')
+      case 'provider_away':
+        this.#till.awayUntil = scheduler.elapsed() + chance.between(100, 600_000)
+        return this.#tell(name, 'the provider of payments does not answer')
+      case 'pay_back':
+        return this.#tell(name, `the provider pays a part of ${this.#till.payBack(chance)} back`)
       case 'crash':
       case 'shutdown': {
         if (id === undefined || (await this.#simulator.inspect(id)).power !== 'running') return
@@ -520,6 +530,8 @@ class History {
     const { scheduler } = this
     this.#faults.isOn = false
     await this.#revive()
+    // A provider repeats its notifications until they are answered.
+    for (const id of this.#till.ids) await this.#calm(hint(this.#world, new Chance(this.#seed, 11), id))
     let broken: string[] = []
     for (let passed = 0; passed < SETTLE_MS; passed += 60_000) {
       await scheduler.run(60_000)
@@ -528,6 +540,7 @@ class History {
         ...this.#brokenDeliveries(),
         ...(await this.#disks.brokenAtRest()),
         ...this.#auditor.brokenOrders(this.#world.orders),
+        ...this.#till.broken(this.#auditor.rows(PAYMENTS)),
       ]
       if (broken.length === 0) return
     }

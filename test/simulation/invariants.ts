@@ -123,6 +123,16 @@ const always: Readonly<Record<string, string>> = {
   'a reference is booked once': `
     SELECT reference AS what FROM transactions WHERE reference IS NOT NULL
     GROUP BY reference HAVING count(*) > 1`,
+  'a payment that succeeded has its entry, and no other has one': `
+    SELECT p.payment_id || ' ' || p.status AS what FROM payments p
+    LEFT JOIN transactions t ON t.reference = p.provider || ':' || p.provider_id
+    WHERE (p.status = 'succeeded') <> (t.reference IS NOT NULL) OR t.amount <> p.amount
+      OR t.account_id <> p.account_id`,
+  'an account has one automatic payment at a time': `
+    SELECT account_id AS what FROM payments WHERE is_automatic = 1 AND status = 'pending'
+    GROUP BY account_id HAVING count(*) > 1`,
+  'a payment takes back at most its sum': `
+    SELECT payment_id AS what FROM payments WHERE refunded + disputed > amount`,
   'an item has one price at a time': `
     SELECT a.item_id || ' ' || a.starts_at AS what FROM rates a JOIN rates b ON b.item_id = a.item_id
       AND b.starts_at > a.starts_at AND (a.ends_at IS NULL OR a.ends_at > b.starts_at)`,

@@ -2,21 +2,23 @@ import { createAccount } from '../../api/accounts/accounts.ts'
 import { createToken } from '../../api/accounts/tokens.ts'
 import { post } from '../../api/billing/ledger.ts'
 import { parseMoney } from '../../api/money.ts'
+import type { Customer, Known } from './acting.ts'
 import type { Chance } from './chance.ts'
-import { bearer, Client, type Credential, type World } from './customer.ts'
+import { bearer, Client, type Credential, hint, type World } from './customer.ts'
 import { enroll, roles } from './people.ts'
 import type { Process } from './process.ts'
-import type { Customer, Known } from './requests.ts'
 import type { Setup } from './setup.ts'
+import type { Till } from './till.ts'
 
 interface Opening {
   process: Process
   world: World
   setup: Setup
+  till: Till
 }
 
 /** Opens an account with money, tokens, and a member of each role. */
-export async function openAccount({ process, world, setup }: Opening, at: number): Promise<Customer> {
+export async function openAccount({ process, world, setup, till }: Opening, at: number): Promise<Customer> {
   const clock = world.scheduler.clockOf(process.actor)
   const { db } = process
   const accountId = await createAccount(db, clock, { email: `c${at}@example.com`, name: `Customer ${at}` })
@@ -40,9 +42,29 @@ export async function openAccount({ process, world, setup }: Opening, at: number
   return {
     client: client(`c${at}`, bearer(token.value)),
     reader: client(`r${at}`, bearer(reading.value)),
+    visit: (page, chance) => visit({ world, till }, page, chance),
     members: members.map((member, place) => client(`c${at} (${roles[place]})`, member)),
     ...{ accountId, known, others: known, template: '', preset: '', recent: setup.isTour ? 1 : 3 },
   }
+}
+
+/** Pays on a page, or not; the provider tells the service before, afterwards, several times, or never. */
+async function visit(
+  { world, till }: Pick<Opening, 'world' | 'till'>,
+  page: string,
+  chance: Chance,
+): Promise<void> {
+  const { actor } = world.scheduler
+  const wait = (ms: number) => world.scheduler.cross(actor, 'page', ms)
+  const times = chance.pick([0, 1, 1, 2, 3]) ?? 1
+  const id = page.split('/').at(-1) ?? ''
+  const hints = Array.from({ length: times }, () => chance.between(0, 20_000)).map(async (ms) => {
+    await wait(ms)
+    await hint(world, chance, id)
+  })
+  await wait(chance.between(0, 10_000))
+  till.visit(page, chance)
+  await Promise.all(hints)
 }
 
 /** Tells customers what is for sale. */

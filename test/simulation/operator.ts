@@ -1,9 +1,9 @@
+import type { Customer } from './acting.ts'
 import type { Chance } from './chance.ts'
 import type { Client, Reply } from './customer.ts'
-import type { Customer } from './requests.ts'
 
 /** The acts of the installation's operator. */
-export const duties = ['credit', 'hold', 'operate', 'deplete', 'refill'] as const
+export const duties = ['credit', 'hold', 'operate', 'deplete', 'refill', 'refund'] as const
 export type Duty = (typeof duties)[number]
 
 interface Done {
@@ -33,12 +33,22 @@ export class Operator {
       // People book a payment twice, and programs repeat a request with another key.
       return chance.is(0.2) ? [first] : [first, await this.#credit(customer, credit, chance)]
     }
+    if (duty === 'refund') return this.#refund(customer, chance)
     const [path, body] = orders[duty](customer, chance)
     const done = await this.#send(path, body, chance)
     // Most of what is held is released soon, or little would happen any more.
     if (!path.endsWith('/suspend') || chance.is(0.1)) return [done]
     await wait(chance.between(0, 40_000))
     return [done, await this.#send(path.replace('/suspend', '/resume'), body, chance)]
+  }
+
+  /** Pays a payment of the customer back, in part or twice. */
+  async #refund({ accountId }: Customer, chance: Chance): Promise<Done[]> {
+    const list = await this.#client.send(chance, 'GET', `/operator/payments?account_id=${accountId}&limit=5`)
+    const paid = list?.status === 200 ? chance.pick<{ payment_id: string }>(list.body.items) : undefined
+    if (!paid) return []
+    const body = { ...REASON, amount_rub: chance.pick(['10.00', '50.00', '100.00']) }
+    return [await this.#send(`payments/${paid.payment_id}/refund`, body, chance)]
   }
 
   async #send(path: string, body: object, chance: Chance): Promise<Done> {

@@ -414,4 +414,29 @@ export const planted: readonly Planted[] = [
     'scopes: roleScopes[role] }',
     'scopes: roleScopes.owner }',
   ),
+  // Payments
+  plant(
+    'a payment is booked without its reference',
+    'payments/settling.ts',
+    'reference: referenceOf(payment, provider_id),\n  })\n  if (payment.saves',
+    'reference: null,\n  })\n  if (payment.saves',
+  ),
+  plant(
+    'a repeat opens another payment',
+    'payments/yookassa.ts',
+    'key: paymentId,',
+    'key: String(Math.random()),',
+  ),
+  plant(
+    'a canceled payment counts as paid',
+    'payments/settling.ts',
+    "if (found.status === 'canceled') return { status: 'canceled', problem: null, url: null }",
+    '',
+  ),
+  plant(
+    'refunds at the provider are not booked',
+    'payments/yookassa.ts',
+    "status === 'succeeded' ? await this.#refundsOf(providerId) : []",
+    '[]',
+  ),
 ]

@@ -137,6 +137,7 @@ export class Process {
       peers: members ?? alone(listeners),
       owner: members?.processId ?? actor.name,
       sampleSeconds: installation.sampleSeconds,
+      yookassa: new URL('https://shop:key@provider.example.com/v3'),
       keepSuspendedMs: installation.keepSuspendedMs,
       graceMs: installation.graceMs,
       passwords: new Passwords({ logN: 4, r: 8, p: 1 }),
@@ -202,6 +203,7 @@ async function startWorkers(app: App, members: Members | null): Promise<void> {
   app.backups.start()
   app.sampler.start()
   app.billing.start()
+  app.payments.start()
   app.retention.start()
   app.mails.start()
   await app.webhooks.start({ isAlone })

@@ -1,47 +1,8 @@
+import type { Act, Kind, Request } from './acting.ts'
 import type { Chance } from './chance.ts'
-import type { Client, Method, Reply } from './customer.ts'
+import type { Method } from './customer.ts'
+import { payments } from './paying.ts'
 import { roles } from './people.ts'
-
-/** The resources of a customer as they know them, by kind; those that are gone are among them. */
-export type Known = Record<Kind, string[]>
-export type Kind =
-  | 'servers'
-  | 'snapshots'
-  | 'addresses'
-  | 'networks'
-  | 'firewalls'
-  | 'ports'
-  | 'webhooks'
-  | 'tokens'
-  | 'projects'
-  | 'volumes'
-  | 'images'
-  | 'members'
-
-export interface Customer {
-  client: Client
-  /** May read only. */
-  reader: Client
-  /** People with different roles, signed in. */
-  members: readonly Client[]
-  accountId: string
-  known: Known
-  /** The resources of another customer, for those who try. */
-  others: Known
-  template: string
-  preset: string
-  /** The number of newest resources that most requests are about. */
-  recent: number
-}
-
-interface Request {
-  customer: Customer
-  chance: Chance
-  /** Keeps the texts of replies that must never be seen again. */
-  keep: (secret: unknown) => void
-}
-
-type Act = (request: Request) => Promise<Reply | null | undefined>
 
 const one = ({ customer: { known, recent }, chance }: Request, kind: Kind): string | undefined =>
   chance.pick(
@@ -115,6 +76,8 @@ const LISTS = [
   '/account/audit?limit=5',
   '/account/tokens',
   '/account/projects',
+  '/account/payments?limit=5',
+  '/account/auto_top_up',
   '/pricing/capacity',
   '/zones',
 ] as const
@@ -334,6 +297,7 @@ export const acts = {
     const part = request.chance.pick(['', '/details', '/operations', '/ports', '/stats'])
     return id ? request.customer.client.send(request.chance, 'GET', `/servers/${id}${part}`) : null
   },
+  ...payments,
   overstep: async ({ customer, chance }) =>
     customer.reader.send(chance, 'POST', '/account/projects', { name: 'x' }),
 } satisfies Record<string, Act>
@@ -360,4 +324,9 @@ export const HARMLESS: readonly ActName[] = [
   'restore_backup',
   'restore',
   'read',
+  'pay',
+  'charge_method',
+  'auto_top_up',
+  'stop_auto_top_up',
+  'forget_method',
 ]

@@ -60,6 +60,7 @@ export class Scheduler implements Nature {
   request: Nature['request'] = () => {
     throw new Error('nobody answers')
   }
+  fetch: Nature['fetch'] = () => Promise.reject(new Error('nobody answers'))
 
   constructor(seed: number, start: number) {
     this.#chance = new Chance(seed, 1)

@@ -19,6 +19,8 @@ export interface Nature {
   after(ms: number, run: () => void): () => void
   /** Answers a request of the program to another host. */
   request(options: object): unknown
+  /** Answers a request that the program sends by fetch. */
+  fetch(url: string, options: object): Promise<Response>
 }
 
 type Work = (...given: unknown[]) => void
@@ -30,6 +32,7 @@ const reality: Nature = {
   random: Math.random.bind(Math),
   after: realTimers(setTimeout, clearTimeout),
   request: http.request.bind(http),
+  fetch: fetch.bind(globalThis),
 }
 
 let nature = reality
@@ -147,6 +150,7 @@ function replaceTime(): void {
   } as DateConstructor // it can also be called without new, which nothing does
   performance.now = () => nature.elapsed()
   Object.assign(globalThis, {
+    fetch: (url: string, options: object) => nature.fetch(url, options),
     setTimeout: later,
     setImmediate: soon,
     setInterval: repeat,

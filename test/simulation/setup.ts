@@ -19,6 +19,8 @@ export const blows = [
   'deaf',
   'clock',
   'write',
+  'provider_away',
+  'pay_back',
   ...duties,
   'none',
 ] as const
