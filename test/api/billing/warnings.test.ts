@@ -203,9 +203,12 @@ test('an account whose people can not be warned keeps no other from its mail, an
   t.clock.advance(1_000)
   await suspend(later)
   const { email } = (await t.call('GET', '/account/me')).body
-  await sql`CREATE TRIGGER broken BEFORE INSERT ON warnings WHEN NEW.account_id = ${sql.lit(t.accountId)}
-    BEGIN SELECT RAISE(ABORT, 'broken'); END`.execute(t.db)
+  // The number of this account's rows is too large for both databases.
+  await sql`CREATE INDEX broken ON warnings
+    (abs(CASE WHEN account_id = ${sql.lit(t.accountId)} THEN -9223372036854775807 - 1 ELSE 0 END))`.execute(
+    t.db,
+  )
   expect(await hours(t, 1)).toEqual(['later@example.com: Your account at localhost is suspended'])
-  await sql`DROP TRIGGER broken`.execute(t.db)
+  await sql`DROP INDEX broken`.execute(t.db)
   expect(await hours(t, 1)).toEqual([`${email}: Your account at localhost is suspended`])
 })
