@@ -1,19 +1,13 @@
 // Snapshots and backups of a host that can only export them, as Incus does.
-import { generateX25519Identity } from 'age-encryption'
-import { expect, onTestFinished, test } from 'vitest'
-import { systemClock } from '../../../api/clock.ts'
+import { expect, test } from 'vitest'
 import { DriverError } from '../../../api/drivers/driver.ts'
 import type { SnapshotFiles } from '../../../api/drivers/snapshots.ts'
-import { BucketPlace } from '../../../api/offsite/bucket.ts'
-import { Sealer } from '../../../api/offsite/sealer.ts'
-import { TestBucket } from '../../../api/offsite/test-bucket.ts'
-import { Vault } from '../../../api/offsite/vault.ts'
-import { type TestApp, testApp } from '../../harness/app.ts'
+import type { TestApp } from '../../harness/app.ts'
+import { finish, take, withBucket } from '../harness/offsite.ts'
 import { make } from '../harness/ordering.ts'
 
 const HOUR = 3600_000
 const DAY = 24 * HOUR
-const sealer = new Sealer(await generateX25519Identity())
 
 /** The files of a simulated snapshot as exports: each that is released is followed by one of another name. */
 function exporting(files: SnapshotFiles): SnapshotFiles & { exports: Set<string> } {
@@ -41,11 +35,7 @@ function exporting(files: SnapshotFiles): SnapshotFiles & { exports: Set<string>
 }
 
 async function open() {
-  const bucket = new TestBucket()
-  await bucket.listen()
-  onTestFinished(() => bucket.close())
-  const vault = new Vault(new BucketPlace(bucket.place(), systemClock), sealer, { partBytes: 300 })
-  const t = await testApp({ vault })
+  const { t, bucket } = await withBucket()
   const files = exporting(t.driver.snapshotFiles)
   Object.assign(t.driver, { snapshotFiles: files })
   const { snapshot, verifySnapshot } = t.driver
@@ -60,28 +50,12 @@ async function open() {
   return { t, bucket, files }
 }
 
-async function take(t: TestApp, server_id: string): Promise<string> {
-  const { body } = await t.call('POST', '/snapshots', { server_id })
-  await t.finish()
-  return body.snapshot_id
-}
-
 /** Verifies what is due, and waits for what is read off site. */
 async function verify(t: TestApp): Promise<void> {
   // One copy is read at a time.
   for (let copies = 0; copies < 3; copies++) {
     await t.app.backups.verify()
     await t.app.offsite.settled()
-  }
-}
-
-async function finish(t: TestApp): Promise<void> {
-  for (;;) {
-    await t.work()
-    await t.app.offsite.settled()
-    const due = await t.app.engine.nextDueAt()
-    if (due === null) return
-    t.clock.advance(Math.max(1, due - t.clock.now()))
   }
 }
 

@@ -1,18 +1,13 @@
-import { generateX25519Identity } from 'age-encryption'
-import { expect, onTestFinished, test } from 'vitest'
-import { systemClock } from '../../../api/clock.ts'
+import { expect, test } from 'vitest'
 import { DriverError } from '../../../api/drivers/driver.ts'
-import { BucketPlace } from '../../../api/offsite/bucket.ts'
-import { Sealer } from '../../../api/offsite/sealer.ts'
-import { TestBucket } from '../../../api/offsite/test-bucket.ts'
-import { Vault } from '../../../api/offsite/vault.ts'
-import { type TestApp, testApp } from '../../harness/app.ts'
+import type { TestBucket } from '../../../api/offsite/test-bucket.ts'
+import type { TestApp } from '../../harness/app.ts'
+import { finish, take, withBucket } from '../harness/offsite.ts'
 import { make, order } from '../harness/ordering.ts'
 import { makeOperatorToken } from '../operator/harness/shop.ts'
 
 const MINUTE = 60_000
 const WEEK = 7 * 24 * 60 * MINUTE
-const sealer = new Sealer(await generateX25519Identity())
 
 interface Site {
   t: TestApp
@@ -21,35 +16,13 @@ interface Site {
   state(): Promise<Record<string, unknown>>
 }
 
-/** An installation with a bucket, in which a copy is several parts. */
-async function withBucket(): Promise<Site> {
-  const bucket = new TestBucket()
-  await bucket.listen()
-  onTestFinished(() => bucket.close())
-  const vault = new Vault(new BucketPlace(bucket.place(), systemClock), sealer, { partBytes: 300 })
-  const t = await testApp({ vault })
+async function open(): Promise<Site> {
+  const { t, bucket } = await withBucket()
   const state = async () => {
     const { value } = await makeOperatorToken(t, ['operator:read'])
     return (await t.callAs(value)('GET', '/operator/offsite')).body
   }
   return { t, bucket, state }
-}
-
-async function take(t: TestApp, server_id: string): Promise<string> {
-  const { body } = await t.call('POST', '/snapshots', { server_id })
-  await t.finish()
-  return body.snapshot_id
-}
-
-/** Carries out all that is due. What is brought back takes no time of the clock. */
-async function finish(t: TestApp): Promise<void> {
-  for (;;) {
-    await t.work()
-    await t.app.offsite.settled()
-    const due = await t.app.engine.nextDueAt()
-    if (due === null) return
-    t.clock.advance(Math.max(1, due - t.clock.now()))
-  }
 }
 
 async function restore(t: TestApp, id: string, snapshot_id: string) {
@@ -62,7 +35,7 @@ const keysOf = ({ objects }: TestBucket, id: string) =>
   [...objects.keys()].filter((key) => key.startsWith(`${id}/`))
 
 test('a snapshot is copied off site once, encrypted, and removed there when it is deleted', async () => {
-  const { t, bucket, state } = await withBucket()
+  const { t, bucket, state } = await open()
   const id = await make(t, { name: 'a-name-to-look-for' })
   const snapshot = await take(t, id)
   expect(await state()).toMatchObject({ waiting: { total: 1 }, waiting_since: expect.any(String) })
@@ -90,7 +63,7 @@ test('a snapshot is copied off site once, encrypted, and removed there when it i
 })
 
 test('a snapshot that its host has lost is brought back by a restore, a new server and an image', async () => {
-  const { t } = await withBucket()
+  const { t } = await open()
   const id = await make(t)
   const snapshot = await take(t, id)
   await t.app.offsite.look()
@@ -114,7 +87,7 @@ test('a snapshot that its host has lost is brought back by a restore, a new serv
 })
 
 test('a copy that rotted on its host is replaced by the one off site, and stays available', async () => {
-  const { t } = await withBucket()
+  const { t } = await open()
   const id = await make(t)
   const snapshot = await take(t, id)
   await t.app.offsite.look()
@@ -127,7 +100,7 @@ test('a copy that rotted on its host is replaced by the one off site, and stays 
 })
 
 test('a bucket that is away stops copies alone: they go on with the next part once it is back', async () => {
-  const { t, bucket, state } = await withBucket()
+  const { t, bucket, state } = await open()
   const id = await make(t)
   const snapshot = await take(t, id)
   // The second part and all its repeats are refused.
@@ -152,7 +125,7 @@ test('a bucket that is away stops copies alone: they go on with the next part on
 })
 
 test('a host without room, and a copy that somebody changed, are told apart, and the server keeps its disk', async () => {
-  const { t, bucket, state } = await withBucket()
+  const { t, bucket, state } = await open()
   const id = await make(t)
   const snapshot = await take(t, id)
   await t.app.offsite.look()
@@ -170,7 +143,7 @@ test('a host without room, and a copy that somebody changed, are told apart, and
 })
 
 test('what was copied to another place, or before there was one, is copied to the one that is set', async () => {
-  const { t, bucket, state } = await withBucket()
+  const { t, bucket, state } = await open()
   const snapshot = await take(t, await make(t))
   const other = { offsite_place: '/mnt/before', offsite_parts: 9, offsite_at: 1, offsite_due_at: null }
   await t.db.updateTable('snapshots').set(other).execute()
@@ -180,7 +153,7 @@ test('what was copied to another place, or before there was one, is copied to th
 })
 
 test('a copy that its host keeps in a form that cannot be read waits for no place', async () => {
-  const { t, bucket, state } = await withBucket()
+  const { t, bucket, state } = await open()
   const id = await make(t)
   const { snapshot } = t.driver
   t.driver.snapshot = async (...args) => {
@@ -199,7 +172,7 @@ test('a copy that its host keeps in a form that cannot be read waits for no plac
 })
 
 test('a snapshot that is deleted while it is copied leaves nothing off site', async () => {
-  const { t, bucket } = await withBucket()
+  const { t, bucket } = await open()
   const snapshot = await take(t, await make(t))
   const read = t.driver.snapshotFiles.read
   t.driver.snapshotFiles.read = async (id, part) => {
@@ -230,7 +203,7 @@ async function restoreBackup(t: TestApp, id: string, backup_id: string) {
 }
 
 test('the parts of a full backup lie off site once, and stay as long as a difference needs them', async () => {
-  const { t, bucket, state } = await withBucket()
+  const { t, bucket, state } = await open()
   const { id, backups } = await backedUp(t, 3)
   const [full = '', early = '', late = ''] = backups
   await t.app.offsite.look()
@@ -258,7 +231,7 @@ test('the parts of a full backup lie off site once, and stay as long as a differ
 })
 
 test('a difference whose full backup is not off site, or damaged there, brings it along', async () => {
-  const { t, bucket } = await withBucket()
+  const { t, bucket } = await open()
   const { id, backups } = await backedUp(t, 3)
   const [full = '', early = '', late = ''] = backups
   await t.call('DELETE', `/backups/${full}`)
@@ -271,7 +244,7 @@ test('a difference whose full backup is not off site, or damaged there, brings i
 })
 
 test('a full backup that is damaged off site is sent again with the difference that showed it', async () => {
-  const { t, bucket } = await withBucket()
+  const { t, bucket } = await open()
   const { id, backups } = await backedUp(t, 2)
   const [full = '', difference = ''] = backups
   await t.app.offsite.look()
@@ -297,7 +270,7 @@ test('a full backup that is damaged off site is sent again with the difference t
 })
 
 test('a difference that is damaged off site leaves its full backup there as it was', async () => {
-  const { t, bucket } = await withBucket()
+  const { t, bucket } = await open()
   const { id, backups } = await backedUp(t, 2)
   const [full = '', difference = ''] = backups
   await t.app.offsite.look()
@@ -309,7 +282,7 @@ test('a difference that is damaged off site leaves its full backup there as it w
 })
 
 test('once a full backup is damaged off site that was deleted, its other differences bring their own', async () => {
-  const { t, bucket } = await withBucket()
+  const { t, bucket } = await open()
   const { id, backups } = await backedUp(t, 3)
   const [full = '', early = '', late = ''] = backups
   await t.app.offsite.look()
@@ -325,7 +298,7 @@ test('once a full backup is damaged off site that was deleted, its other differe
 })
 
 test('what a removal that was cut off has left counts as nothing, and goes later', async () => {
-  const { t, bucket } = await withBucket()
+  const { t, bucket } = await open()
   const snapshot = await take(t, await make(t))
   await t.app.offsite.look()
   await t.call('DELETE', `/snapshots/${snapshot}`)
