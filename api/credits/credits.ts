@@ -4,7 +4,7 @@ import { ledgersOf, lockLedgers, post } from '../billing/ledger.ts'
 import type { LedgerTable } from '../billing/tables.ts'
 import { chargedAfter } from '../billing/usage.ts'
 import type { Clock } from '../clock.ts'
-import type { Database, Queries } from '../database/database.ts'
+import { type Database, inTransactions, type Queries } from '../database/database.ts'
 import { deleteFound } from '../database/deletion.ts'
 import { type Page, pageOf } from '../database/page.ts'
 import { prepared } from '../database/prepared.ts'
@@ -122,14 +122,7 @@ async function settle(tx: Queries, ledger: LedgerTable, now: number): Promise<Cr
 export async function expireDue({ db, clock }: Place): Promise<number> {
   const due = await dueCredits.all(db, { now: clock.now() })
   const accountIds = [...new Set(due.map(({ account_id }) => account_id))]
-  const failures: unknown[] = []
-  for (const accountId of accountIds)
-    await db
-      .transaction()
-      .execute((tx) => expireOf(tx, clock, accountId))
-      .catch((error: unknown) => failures.push(error))
-  // One account that fails must not keep the others from it.
-  if (failures.length > 0) throw new AggregateError(failures, 'the end of some credits could not be booked')
+  await inTransactions(db, accountIds, (tx, accountId) => expireOf(tx, clock, accountId))
   return accountIds.length
 }
 

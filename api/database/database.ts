@@ -237,9 +237,9 @@ export async function dryRun(db: Database, run: (tx: Queries) => Promise<void>):
 }
 
 /**
- * Does the work of each item in a transaction of its own. One that fails keeps no other from it, unless the database is
- * away.
- * @throws the first failure, once the others are done
+ * Does the work of each item in a transaction of its own. One that fails, or whose rows are locked, keeps no other from
+ * it, unless the database is away.
+ * @throws an only failure, or an AggregateError, once the others are done
  */
 export async function inTransactions<Item>(
   db: Database,
@@ -251,9 +251,10 @@ export async function inTransactions<Item>(
     try {
       await db.transaction().execute((tx) => work(tx, item))
     } catch (error) {
-      if (isUnavailable(error)) throw error
+      if (isUnavailable(error) && !isLockFailure(error)) throw error
       failures.push(error)
     }
+  if (failures.length > 1) throw new AggregateError(failures, `${failures.length} of ${items.length} failed`)
   if (failures.length > 0) throw failures[0]
 }
 

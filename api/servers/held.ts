@@ -3,6 +3,7 @@ import { accountsInCredit, accountsOverdue } from '../billing/ledger.ts'
 import type { Queries } from '../database/database.ts'
 import { prepared } from '../database/prepared.ts'
 import { suspendableIn } from './states.ts'
+import { alive } from './store.ts'
 
 // These queries run every few seconds, and mostly find nothing: each is compiled once.
 
@@ -97,7 +98,3 @@ const reprieved = prepared((db) =>
     .where('delete_at', 'is not', null)
     .where('account_id', 'not in', closedAccounts(db)),
 )
-
-function alive(db: Queries) {
-  return db.selectFrom('servers').where('deleted_at', 'is', null)
-}

@@ -327,6 +327,7 @@ export async function deleteRows(tx: Queries, ids: readonly string[]): Promise<v
   await tx.deleteFrom('servers').where('server_id', 'in', ids).where('deleted_at', 'is not', null).execute()
 }
 
-function alive(db: Queries) {
+/** The servers that are not deleted. */
+export function alive(db: Queries) {
   return db.selectFrom('servers').where('deleted_at', 'is', null)
 }
