@@ -17,6 +17,8 @@ afterAll(() => browser?.close())
 
 /** The operator's pages below the first. */
 const OPERATED = [
+  'servers',
+  'catalog',
   'abuse',
   'complaints',
   'payments',

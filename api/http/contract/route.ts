@@ -242,11 +242,12 @@ export function isForOperators(scope: Scope | Audience): scope is OperatorScope 
 }
 
 /** True if its requests can be repeated with an Idempotency-Key. Operators' keys belong to the account of what the path names. */
-export function takesKey(route: Pick<Route, 'method' | 'scope' | 'isRepeatable'>): boolean {
+export function takesKey(route: Pick<Route, 'method' | 'scope' | 'isRepeatable' | 'makesNothing'>): boolean {
   const audience = audienceOf(route)
   if (route.isRepeatable) return false
   if (route.method === 'DELETE') return audience === null
-  return route.method === 'POST' && (audience === null || audience === 'operator')
+  // What makes nothing names no account that could have the key.
+  return route.method === 'POST' && (audience === null || (audience === 'operator' && !route.makesNothing))
 }
 
 /** The scopes of which an actor must hold one; empty if the route is also for other callers. */

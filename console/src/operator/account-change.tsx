@@ -7,6 +7,7 @@ import { Dialog } from '../ui/dialog.tsx'
 import { SelectField, TextField } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import { useFieldError } from '../ui/problems.ts'
+import { ReasonField } from './reason-field.tsx'
 import { useOperatorText } from './text.ts'
 
 export type Change = 'credit' | 'prices' | 'suspend' | 'freeze' | 'resume'
@@ -166,27 +167,5 @@ function CreditForm({ id, onDone, onCancel }: FormProps) {
         onChange={(event) => setReference(event.target.value)}
       />
     </Form>
-  )
-}
-
-function ReasonField({
-  reason,
-  error,
-  onChange,
-}: {
-  reason: string
-  error: Error | null
-  onChange: (reason: string) => void
-}) {
-  const t = useOperatorText()
-  return (
-    <TextField
-      label={t.reason}
-      hint={t.reasonAbout}
-      maxLength={200}
-      value={reason}
-      error={useFieldError(error)('reason')}
-      onChange={(event) => onChange(event.target.value)}
-    />
   )
 }

@@ -1,13 +1,14 @@
 import type { OperatedAccount } from '@berth/sdk'
 import { useQuery } from '@tanstack/react-query'
-import { getRouteApi } from '@tanstack/react-router'
-import { useEffect, useState } from 'react'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { useState } from 'react'
 import { useFormats } from '../format.ts'
 import { Copy } from '../ui/copy.tsx'
 import { Select } from '../ui/field.tsx'
 import { Menu, type MenuItem } from '../ui/menu.tsx'
 import { Page } from '../ui/page.tsx'
 import { PagedTable } from '../ui/paged-table.tsx'
+import { SearchInput } from '../ui/search-input.tsx'
 import { Status, type Tone } from '../ui/status.tsx'
 import type { Column } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
@@ -93,7 +94,18 @@ function useColumns(choose: (chosen: Chosen) => void): Column<OperatedAccount>[]
         ),
     },
     { title: t.paid, isNumber: true, cell: ({ paid }) => format.money(paid) },
-    { title: t.servers, isNumber: true, cell: ({ server_count }) => format.number(server_count) },
+    {
+      title: t.servers,
+      isNumber: true,
+      cell: ({ account_id: account, server_count, email }) =>
+        server_count === 0 ? (
+          format.number(0)
+        ) : (
+          <Link to="/operator/servers" search={{ account }} aria-label={t.serversOf(email)}>
+            {format.number(server_count)}
+          </Link>
+        ),
+    },
     { title: t.created, cell: ({ created_at }) => <Time at={created_at} /> },
     { title: t.id, cell: ({ account_id }) => <Copy text={account_id} shown={account_id.slice(0, 8)} /> },
     {
@@ -104,9 +116,7 @@ function useColumns(choose: (chosen: Chosen) => void): Column<OperatedAccount>[]
   ]
 }
 
-const PAUSE_MS = 300
-
-/** Both filters are in the page's address; the search waits for a pause in typing. */
+/** Both filters are in the page's address. */
 function Filters({
   search,
   onChange,
@@ -115,32 +125,23 @@ function Filters({
   onChange: (search: AccountsSearch) => void
 }) {
   const t = useOperatorText()
-  const [typed, setTyped] = useState(search.q ?? '')
   const { status, q = '' } = search
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what else is in the address is read when the pause is over
-  useEffect(() => {
-    if (typed === q) return
-    const timer = setTimeout(() => onChange(readAccountsSearch({ q: typed, status })), PAUSE_MS)
-    return () => clearTimeout(timer)
-  }, [typed])
   const options = Object.entries(t.statuses).map(([value, title]) => ({ value, title }))
   return (
     <search className="row">
-      <input
+      <SearchInput
         type="search"
-        className="input"
-        style={{ width: 320 }}
+        label={t.search}
         maxLength={254}
-        aria-label={t.search}
-        placeholder={t.search}
-        value={typed}
-        onChange={(event) => setTyped(event.target.value)}
+        style={{ width: 320 }}
+        value={q}
+        onChange={(typed) => onChange(readAccountsSearch({ q: typed, status }))}
       />
       <Select
         aria-label={t.status}
         value={status ?? ''}
         options={[{ value: '', title: t.anyStatus }, ...options]}
-        onChange={(next) => onChange(readAccountsSearch({ q: typed, status: next }))}
+        onChange={(next) => onChange(readAccountsSearch({ q, status: next }))}
       />
     </search>
   )

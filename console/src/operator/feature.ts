@@ -1,13 +1,32 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
 import type { Feature } from '../feature.ts'
 import { readOffset, shell } from '../routes.ts'
-import { readAbuseSearch, readAccountsSearch, readComplaintsSearch, readDocumentsSearch } from './queries.ts'
+import {
+  readAbuseSearch,
+  readAccountsSearch,
+  readComplaintsSearch,
+  readDocumentsSearch,
+  readOperatedServersSearch,
+} from './queries.ts'
 
 const accountsPage = createRoute({
   getParentRoute: () => shell,
   path: '/operator',
   validateSearch: readAccountsSearch,
   component: lazyRouteComponent(() => import('./accounts-page.tsx'), 'AccountsPage'),
+})
+
+const serversPage = createRoute({
+  getParentRoute: () => shell,
+  path: '/operator/servers',
+  validateSearch: readOperatedServersSearch,
+  component: lazyRouteComponent(() => import('./servers-page.tsx'), 'OperatedServersPage'),
+})
+
+const catalogPage = createRoute({
+  getParentRoute: () => shell,
+  path: '/operator/catalog',
+  component: lazyRouteComponent(() => import('./catalog-page.tsx'), 'CatalogPage'),
 })
 
 const operationsPage = createRoute({
@@ -80,6 +99,7 @@ const complaintsPage = createRoute({
 export const operator = {
   routes: [
     accountsPage,
+    serversPage,
     abusePage,
     complaintsPage,
     paymentsPage,
@@ -87,11 +107,18 @@ export const operator = {
     promoCodesPage,
     operationsPage,
     announcementsPage,
+    catalogPage,
     capacityPage,
     imagesPage,
   ],
   places: [
     { route: accountsPage, group: 'operator', title: { en: 'Accounts', ru: 'Аккаунты' }, icon: 'people' },
+    {
+      route: serversPage,
+      group: 'operator',
+      title: { en: 'All servers', ru: 'Все серверы' },
+      icon: 'server',
+    },
     { route: abusePage, group: 'operator', title: { en: 'Abuse', ru: 'Злоупотребления' }, icon: 'shield' },
     { route: complaintsPage, group: 'operator', title: { en: 'Complaints', ru: 'Жалобы' }, icon: 'alert' },
     { route: paymentsPage, group: 'operator', title: { en: 'Payments', ru: 'Платежи' }, icon: 'billing' },
@@ -119,7 +146,8 @@ export const operator = {
       title: { en: 'Announcements', ru: 'Объявления' },
       icon: 'info',
     },
-    { route: capacityPage, group: 'operator', title: { en: 'Capacity', ru: 'Ресурсы' }, icon: 'server' },
+    { route: catalogPage, group: 'operator', title: { en: 'Catalogue', ru: 'Каталог' }, icon: 'image' },
+    { route: capacityPage, group: 'operator', title: { en: 'Capacity', ru: 'Ресурсы' }, icon: 'overview' },
     { route: imagesPage, group: 'operator', title: { en: 'Images', ru: 'Образы' }, icon: 'folder' },
   ],
 } as const satisfies Feature

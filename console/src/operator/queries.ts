@@ -1,4 +1,4 @@
-import { type AbuseSign, abuseKinds, accountStatuses } from '@berth/sdk'
+import { type AbuseSign, abuseKinds, accountStatuses, type Server, serverStatuses } from '@berth/sdk'
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { berth } from '../client.ts'
 
@@ -30,6 +30,47 @@ export const accountsQuery = ({ q, status, offset = 0 }: AccountsSearch) =>
       ),
     placeholderData: keepPreviousData,
     refetchInterval: 15_000,
+  })
+
+export interface OperatedServersSearch {
+  q?: string
+  status?: Server['status']
+  zone?: string
+  /** The id of the account. */
+  account?: string
+  offset?: number
+}
+
+export function readOperatedServersSearch(search: Record<string, unknown>): OperatedServersSearch {
+  const { q, zone, account, offset } = search
+  const status = serverStatuses.find((one) => one === search.status)
+  return {
+    ...(typeof q === 'string' && q !== '' ? { q } : {}),
+    ...(status ? { status } : {}),
+    ...(typeof zone === 'string' && zone !== '' ? { zone } : {}),
+    ...(typeof account === 'string' && account !== '' ? { account } : {}),
+    ...(typeof offset === 'number' && offset > 0 ? { offset } : {}),
+  }
+}
+
+const isAddress = (typed: string) => /^(\d+\.){3}\d+$|:/.test(typed)
+
+export const operatedServersQuery = ({ q = '', status, zone, account, offset = 0 }: OperatedServersSearch) =>
+  queryOptions({
+    queryKey: ['operator', 'servers', q, status, zone, account, offset],
+    queryFn: ({ signal }) =>
+      berth.operator.servers(
+        {
+          ...{ limit: PAGE, offset },
+          ...(q === '' ? {} : isAddress(q) ? { address: q } : { search: q }),
+          ...(status ? { status } : {}),
+          ...(zone ? { zone_slug: zone } : {}),
+          ...(account ? { account_id: account } : {}),
+        },
+        { signal },
+      ),
+    placeholderData: keepPreviousData,
+    refetchInterval: 5_000,
   })
 
 export const operationsQuery = (state: 'active' | 'failed', offset: number) =>
@@ -155,6 +196,14 @@ export const roomQuery = queryOptions({
   queryKey: ['operator', 'capacity'],
   queryFn: ({ signal }) => berth.operator.capacity({ signal }),
   refetchInterval: 15_000,
+})
+
+/** It is not asked for again by itself: what an operator edits must not change below their hands. */
+export const catalogQuery = queryOptions({
+  queryKey: ['operator', 'catalog'],
+  queryFn: ({ signal }) => berth.operator.getCatalog({ signal }),
+  staleTime: Number.POSITIVE_INFINITY,
+  gcTime: 0,
 })
 
 export const imagesQuery = queryOptions({

@@ -1,12 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
-import { type RefObject, useEffect, useState } from 'react'
+import type { RefObject } from 'react'
 import { projectsQuery } from '../account/queries.ts'
 import { Select } from '../ui/field.tsx'
+import { SearchInput } from '../ui/search-input.tsx'
 import { zonesQuery } from './queries.ts'
 import { readServersSearch, type ServersSearch } from './search.ts'
 import { useServersText } from './text.ts'
-
-const PAUSE_MS = 300
 
 interface FiltersProps {
   search: ServersSearch
@@ -57,7 +56,7 @@ export function Filters({ search, box, onChange }: FiltersProps) {
           onChange={(project) => change({ project })}
         />
       ) : null}
-      <LabelBox key={search.label} value={search.label ?? ''} onChange={(label) => change({ label })} />
+      <SearchInput label={t.labels} value={search.label ?? ''} onChange={(label) => change({ label })} />
     </search>
   )
 }
@@ -69,33 +68,14 @@ interface ChoiceProps {
   onChange: (value: string) => void
 }
 
-function Choice({ label, value = '', options, onChange }: ChoiceProps) {
+/** A filter that may be left open. */
+export function Choice({ label, value = '', options, onChange }: ChoiceProps) {
   return (
     <Select
       aria-label={label}
       value={value}
       options={[{ value: '', title: label }, ...options]}
       onChange={onChange}
-    />
-  )
-}
-
-/** It is sent after a pause in typing, because half a selector is invalid. */
-function LabelBox({ value, onChange }: { value: string; onChange: (value: string) => void }) {
-  const t = useServersText()
-  const [typed, setTyped] = useState(value)
-  useEffect(() => {
-    if (typed === value) return
-    const timer = setTimeout(() => onChange(typed), PAUSE_MS)
-    return () => clearTimeout(timer)
-  }, [typed, value, onChange])
-  return (
-    <input
-      className="input"
-      aria-label={t.labels}
-      placeholder={t.labels}
-      value={typed}
-      onChange={(event) => setTyped(event.target.value)}
     />
   )
 }

@@ -13,21 +13,25 @@ interface ConfirmDeleteProps {
   children: ReactNode
   /** (default: Delete) */
   submit?: string
+  /** False while fields among the children lack something. */
+  isReady?: boolean
   mutation: { mutate: () => void; isPending: boolean; error: Error | null }
   onClose: () => void
 }
 
 /** A dialog that explains a deletion and asks for the object's name. */
-export function ConfirmDelete({ title, name, children, submit, mutation, onClose }: ConfirmDeleteProps) {
+export function ConfirmDelete(props: ConfirmDeleteProps) {
+  const { title, name, children, submit, isReady = true, mutation, onClose } = props
   const t = useUiText()
   const [typed, setTyped] = useState('')
+  const isConfirmed = typed === name && isReady
   return (
     <Dialog title={title} onClose={onClose}>
       <form
         className="stack"
         onSubmit={(event) => {
           event.preventDefault()
-          if (typed === name) mutation.mutate()
+          if (isConfirmed) mutation.mutate()
         }}
       >
         <div>{children}</div>
@@ -40,7 +44,7 @@ export function ConfirmDelete({ title, name, children, submit, mutation, onClose
         {mutation.error ? <Failed error={mutation.error} /> : null}
         <div className="actions">
           <Button onClick={onClose}>{t.cancel}</Button>
-          <Button type="submit" kind="danger" disabled={typed !== name} isBusy={mutation.isPending}>
+          <Button type="submit" kind="danger" disabled={!isConfirmed} isBusy={mutation.isPending}>
             {submit ?? t.delete}
           </Button>
         </div>

@@ -185,6 +185,16 @@ test('the first page says where a token comes from, and what all routes have in 
     expect(components.headers[header].description.length, header).toBeGreaterThan(30)
 })
 
+test('a key of an operator belongs to the account of what the path names', async () => {
+  const paths = Object.entries<{ post?: { parameters?: { $ref?: string }[] } }>((await served()).paths)
+  const withKey = paths.flatMap(([path, { post }]) =>
+    post?.parameters?.some(({ $ref }) => $ref?.endsWith('Idempotency-Key')) ? [path] : [],
+  )
+  const operated = withKey.filter((path) => path.startsWith('/operator/'))
+  expect(operated.length).toBeGreaterThan(10)
+  expect(operated.filter((path) => !path.includes('{'))).toEqual([])
+})
+
 test('no field of a request has a default, which generated clients would require', async () => {
   const { components } = await served()
   const bodies = Object.entries(components.schemas).filter(([name]) => /(Create|Request|Update)/.test(name))

@@ -52,6 +52,8 @@ test('a check compares with the catalogue in force, with the servers that a pric
   expect(await check(text)).toEqual({
     ...{ is_valid: true, errors: [], differences: [], unchecked_sources: [] },
   })
+  const repeatable = { 'idempotency-key': 'check-1' }
+  expect((await call('POST', '/operator/catalog/check', { text }, repeatable)).status).toBe(200)
   await make(t, { name: 'web-1' })
   const priced = text.replace(/^prices:\n/m, (line: string) => `${line}${entry('"200.00"')}`)
   const met = await check(priced)

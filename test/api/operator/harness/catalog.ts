@@ -21,9 +21,8 @@ interface FileOptions {
   app?: Parameters<typeof testApp>[0]
 }
 
-/** A catalogue file, by default with a secret in it, the shop's app, and calls with a token of these scopes. */
-export async function withFile(text = secretText, options: FileOptions = {}) {
-  const { scopes = ['operator:read'], ordered = async () => [], app = {} } = options
+/** A catalogue in a file of a folder of its own, opened as the service opens it. */
+export async function catalogFile(text: string, ordered: CatalogPlace['ordered'] = async () => []) {
   const folder = mkdtempSync(path.join(tmpdir(), 'berth-catalog-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const file = path.join(folder, 'catalog.yaml')
@@ -31,8 +30,16 @@ export async function withFile(text = secretText, options: FileOptions = {}) {
   const images = { ready: async () => null }
   const lastGood = path.join(folder, 'last-good.yaml')
   const opened = await openCatalog({ file, lastGood, images, ordered, held: async () => [] }, NOW)
+  return { opened, folder, file, write: (next: string) => writeFileSync(file, next) }
+}
+
+/** A catalogue file, by default with a secret in it, the shop's app, and calls with a token of these scopes. */
+export async function withFile(text = secretText, options: FileOptions = {}) {
+  const { scopes = ['operator:read'], ordered, app = {} } = options
+  const place = await catalogFile(text, ordered)
+  const { opened } = place
   const { t } = await withShop({ ...app, catalog: opened.catalog, catalogText: opened })
   const call = t.callAs((await makeOperatorToken(t, scopes)).value)
   const check = async (next: string) => (await call('POST', '/operator/catalog/check', { text: next })).body
-  return { t, call, check, opened, folder, file, write: (next: string) => writeFileSync(file, next) }
+  return { t, call, check, ...place }
 }
