@@ -2,7 +2,7 @@ import type { AuditEntry } from '@berth/sdk'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { UNKNOWN, useFormats } from '../format.ts'
-import { Copy } from '../ui/copy.tsx'
+import { Copy, CopyId } from '../ui/copy.tsx'
 import type { Example } from '../ui/example.ts'
 import { ResourcePage } from '../ui/resource-page.tsx'
 import { Time } from '../ui/time.tsx'
@@ -25,7 +25,7 @@ function Who({ entry: { person_email, token_id } }: { entry: AuditEntry }) {
   const name = tokens?.find((token) => token.token_id === token_id)?.name
   return (
     <>
-      <span className="muted">{t.token}</span> {name ?? <Copy text={token_id} shown={token_id.slice(0, 8)} />}
+      <span className="muted">{t.token}</span> {name ?? <CopyId id={token_id} />}
     </>
   )
 }
@@ -60,7 +60,7 @@ export function ActivityPage() {
         { title: t.address, cell: ({ address }) => <span className="mono">{address ?? UNKNOWN}</span> },
         {
           title: t.request,
-          cell: ({ request_id }) => <Copy text={request_id} shown={request_id.slice(0, 8)} />,
+          cell: ({ request_id }) => <CopyId id={request_id} />,
         },
       ]}
       page={{ offset, limit: PAGE, onChange: (next) => void navigate({ search: { offset: next } }) }}

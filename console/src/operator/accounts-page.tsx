@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useFormats } from '../format.ts'
-import { Copy } from '../ui/copy.tsx'
+import { CopyId } from '../ui/copy.tsx'
 import { Select } from '../ui/field.tsx'
 import { Menu, type MenuItem } from '../ui/menu.tsx'
 import { Page } from '../ui/page.tsx'
@@ -107,7 +107,7 @@ function useColumns(choose: (chosen: Chosen) => void): Column<OperatedAccount>[]
         ),
     },
     { title: t.created, cell: ({ created_at }) => <Time at={created_at} /> },
-    { title: t.id, cell: ({ account_id }) => <Copy text={account_id} shown={account_id.slice(0, 8)} /> },
+    { title: t.id, cell: ({ account_id }) => <CopyId id={account_id} /> },
     {
       title: '',
       isNumber: true,

@@ -5,7 +5,7 @@ import { UNKNOWN } from '../format.ts'
 import { useReason } from '../servers/reasons.ts'
 import { OperationStatus } from '../servers/server-status.tsx'
 import { useServersText } from '../servers/text.ts'
-import { Copy } from '../ui/copy.tsx'
+import { CopyId } from '../ui/copy.tsx'
 import { Segments } from '../ui/field.tsx'
 import { Page } from '../ui/page.tsx'
 import { PagedTable } from '../ui/paged-table.tsx'
@@ -70,8 +70,8 @@ function useColumns(): Column<OperatedOperation>[] {
           UNKNOWN
         ),
     },
-    { title: t.account, cell: ({ account_id: id }) => <Copy text={id} shown={id.slice(0, 8)} /> },
-    { title: t.subject, cell: ({ subject_id: id }) => <Copy text={id} shown={id.slice(0, 8)} /> },
+    { title: t.account, cell: ({ account_id: id }) => <CopyId id={id} /> },
+    { title: t.subject, cell: ({ subject_id: id }) => <CopyId id={id} /> },
     { title: t.created, cell: ({ created_at }) => <Time at={created_at} /> },
   ]
 }

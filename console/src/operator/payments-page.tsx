@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { PaymentStatus } from '../billing/payments.tsx'
 import { berth, queryClient } from '../client.ts'
 import { typedRubles, UNKNOWN, useFormats } from '../format.ts'
-import { Copy } from '../ui/copy.tsx'
+import { Copy, CopyId } from '../ui/copy.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Segments, TextField } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
@@ -55,7 +55,7 @@ function useColumns(onRefund: (payment: OperatedPayment) => void): Column<Operat
   const format = useFormats()
   return [
     { title: t.created, cell: ({ created_at }) => <Time at={created_at} /> },
-    { title: t.account, cell: ({ account_id: id }) => <Copy text={id} shown={id.slice(0, 8)} /> },
+    { title: t.account, cell: ({ account_id: id }) => <CopyId id={id} /> },
     { title: t.status, cell: ({ status }) => <PaymentStatus status={status} /> },
     {
       title: t.amount,

@@ -2,9 +2,9 @@ import { messages } from '../messages.ts'
 
 export const useOperatedServerText = messages({
   en: {
-    servers: 'Servers',
-    about: 'The servers of all accounts. You see no passwords, user data or consoles of theirs.',
-    aboutOf: (account: string) => `The servers of ${account}.`,
+    servers: 'All servers',
+    about: 'The servers of all accounts, without their passwords, user data and consoles.',
+    aboutOf: (account: string) => `Only the servers of ${account}.`,
     showAll: 'Show all accounts',
     search: 'Name, ID or IP address',
     anyStatus: 'Any status',
@@ -52,9 +52,9 @@ export const useOperatedServerText = messages({
     noAccount: 'No account has this address or ID.',
   },
   ru: {
-    servers: 'Серверы',
-    about: 'Серверы всех аккаунтов. Пароли, данные пользователей и консоли вам не видны.',
-    aboutOf: (account: string) => `Серверы аккаунта ${account}.`,
+    servers: 'Все серверы',
+    about: 'Серверы всех аккаунтов, без их паролей, данных пользователей и консолей.',
+    aboutOf: (account: string) => `Только серверы аккаунта ${account}.`,
     showAll: 'Показать все аккаунты',
     search: 'Имя, ID или IP-адрес',
     anyStatus: 'Любой статус',

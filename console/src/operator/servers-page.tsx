@@ -7,7 +7,7 @@ import { Choice } from '../servers/filters.tsx'
 import { zonesQuery } from '../servers/queries.ts'
 import { ServerStatus } from '../servers/server-status.tsx'
 import { useServersText } from '../servers/text.ts'
-import { Copy } from '../ui/copy.tsx'
+import { Copy, CopyId } from '../ui/copy.tsx'
 import { Menu, type MenuItem } from '../ui/menu.tsx'
 import { Page } from '../ui/page.tsx'
 import { PagedTable } from '../ui/paged-table.tsx'
@@ -151,9 +151,9 @@ function useColumns(choose: (chosen: Chosen) => void): Column<OperatedServer>[] 
         return address === null ? UNKNOWN : <Copy text={address} />
       },
     },
-    { title: t.account, cell: ({ account_id: id }) => <Copy text={id} shown={id.slice(0, 8)} /> },
+    { title: t.account, cell: ({ account_id: id }) => <CopyId id={id} /> },
     { title: t.created, cell: ({ created_at }) => <Time at={created_at} /> },
-    { title: 'ID', cell: ({ server_id: id }) => <Copy text={id} shown={id.slice(0, 8)} /> },
+    { title: 'ID', cell: ({ server_id: id }) => <CopyId id={id} /> },
     {
       title: '',
       isNumber: true,

@@ -40,6 +40,9 @@ export function Copy({ text, shown = text, label }: { text: string; shown?: stri
   )
 }
 
+/** The end of an id: ids of one day begin alike (RFC 9562, version 7). A click copies all of it. */
+export const CopyId = ({ id }: { id: string }) => <Copy text={id} shown={`…${id.slice(-8)}`} />
+
 /** A command or a text of several lines, with a button that copies all of it. */
 export function Command({ text }: { text: string }) {
   const t = useUiText()
