@@ -25,6 +25,7 @@ import {
   sendAbove,
   sendAllTo,
 } from './offsite-rows.ts'
+import { Ongoing } from './ongoing.ts'
 
 const LOOK_EVERY_MS = 15_000
 /** The time after which a copy is tried again that could not be sent or removed. */
@@ -46,9 +47,6 @@ interface OffsiteOptions {
   vault: Vault | null
 }
 
-/** A result that nobody has asked about for this long is forgotten. */
-const TOLD_FOR_MS = 5 * 60_000
-
 /** A copy on its way back to its host. Once it is there, its host lists it. */
 export type BringState =
   | { state: 'copying'; progress: number }
@@ -69,33 +67,20 @@ export type CheckState =
   /** It is damaged or away. A damaged one is sent again. */
   | { state: 'failed' }
 
-interface Checking {
-  /** The result, until it is told, or too old to be told; null: it is being read. */
-  ended: { state: CheckState; at: number } | null
-  /** Never fails. */
-  done: Promise<void>
-}
-
-interface Bringing {
-  progress: number
-  /** The failure, until it is told, or too old to be told; null: it is under way. */
-  failed: { state: Failure; at: number } | null
-  /** Never fails. */
-  done: Promise<void>
-}
-
 /** Copies snapshots, images and backups off site, removes them from there with their rows, and brings them back. */
 export class Offsite {
   readonly #options: OffsiteOptions
   readonly #loop: Loop
-  readonly #bringing = new Map<string, Bringing>()
-  readonly #checking = new Map<string, Checking>()
+  readonly #bringing: Ongoing<Failure>
+  readonly #checking: Ongoing<CheckState>
   readonly #turns = new Semaphore(AT_ONCE)
   readonly #stopping = new AbortController()
   #isSettled = false
 
   constructor(options: OffsiteOptions) {
     this.#options = options
+    this.#bringing = new Ongoing(options.clock)
+    this.#checking = new Ongoing(options.clock)
     this.#loop = new Loop({
       ...options,
       turn: () => this.look(),
@@ -122,8 +107,7 @@ export class Offsite {
 
   /** Resolves when nothing is being brought back or checked. */
   async settled(): Promise<void> {
-    const all = [...this.#bringing.values(), ...this.#checking.values()]
-    await Promise.all(all.map(({ done }) => done))
+    await Promise.all([this.#bringing.settled(), this.#checking.settled()])
   }
 
   /** True if a row's copy is whole in the place that is set. */
@@ -204,39 +188,27 @@ export class Offsite {
 
   /** Begins or continues to bring a copy back to its host, and returns the state immediately, as drivers do. */
   async bring(snapshotId: string): Promise<BringState> {
-    const { db, clock, drivers, vault } = this.#options
-    const known = this.#bringing.get(snapshotId)
-    if (known && !known.failed) return { state: 'copying', progress: known.progress }
-    if (known?.failed) {
-      this.#bringing.delete(snapshotId)
-      if (clock.now() - known.failed.at < TOLD_FOR_MS) return known.failed.state
-    }
+    const { db, drivers, vault } = this.#options
+    const known = this.#bringing.find(snapshotId)
+    if (known) return 'result' in known ? known.result : { state: 'copying', ...known }
     const row = await findOffsite(db, snapshotId)
     if (!vault || !row || !this.has(row) || this.#stopping.signal.aborted) return { state: 'absent' }
     const kept = await drivers.at(row.pool).listSnapshots([snapshotId])
     // Another call may have been quicker.
-    if (kept.get(snapshotId)?.isReady || this.#bringing.has(snapshotId))
-      return { state: 'copying', progress: 0 }
-    const begun: Bringing = { progress: 0, failed: null, done: Promise.resolve() }
-    this.#bringing.set(snapshotId, begun)
-    begun.done = this.#carry(vault, row, begun).then((state) => {
-      if (state) begun.failed = { state, at: clock.now() }
-      else this.#bringing.delete(snapshotId)
-    })
+    if (!kept.get(snapshotId)?.isReady)
+      this.#bringing.begin(snapshotId, (progress) => this.#carry(vault, row, progress))
     return { state: 'copying', progress: 0 }
   }
 
   /** Never fails. */
-  async #carry(vault: Vault, row: OffsiteRow, begun: Bringing): Promise<Failure | null> {
+  async #carry(vault: Vault, row: OffsiteRow, progress: (share: number) => void): Promise<Failure | null> {
     const { log, drivers } = this.#options
     const { snapshot_id, pool, offsite_sha256 } = row
     await this.#turns.acquire()
     try {
       const damage = await vault.bring(drivers.at(pool).snapshotFiles, snapshot_id, {
         sha256: offsite_sha256 ?? '',
-        progress: (share) => {
-          begun.progress = share
-        },
+        progress,
         signal: this.#stopping.signal,
       })
       if (damage === null) return null
@@ -262,16 +234,9 @@ export class Offsite {
 
   /** Begins or continues to read a copy off site whole, and returns the state immediately, as drivers do. */
   async check(snapshotId: string): Promise<CheckState> {
-    const { clock } = this.#options
-    const known = this.#checking.get(snapshotId)
-    if (known && !known.ended) return { state: 'reading' }
-    this.#checking.delete(snapshotId)
-    if (known?.ended && clock.now() - known.ended.at < TOLD_FOR_MS) return known.ended.state
-    const begun: Checking = { ended: null, done: Promise.resolve() }
-    this.#checking.set(snapshotId, begun)
-    begun.done = this.#read(snapshotId).then((state) => {
-      begun.ended = { state, at: clock.now() }
-    })
+    const known = this.#checking.find(snapshotId)
+    if (known && 'result' in known) return known.result
+    this.#checking.begin(snapshotId, () => this.#read(snapshotId))
     return { state: 'reading' }
   }
 
