@@ -64,7 +64,7 @@ test('an operator finds any server, suspends and resumes it with a reason, stops
   await expect.poll(async () => (await t.call('GET', `/servers/${id}`)).status).toBe(404)
   await go(page, 'Accounts')
   await page
-    .getByRole('link', { name: /^Servers of / })
+    .getByRole('link', { name: /: servers of / })
     .first()
     .click()
   await page.getByText('Show all accounts').waitFor()

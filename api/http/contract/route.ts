@@ -246,7 +246,7 @@ export function takesKey(route: Pick<Route, 'method' | 'scope' | 'isRepeatable' 
   const audience = audienceOf(route)
   if (route.isRepeatable) return false
   if (route.method === 'DELETE') return audience === null
-  // What makes nothing names no account that could have the key.
+  // A route that makes nothing names no account that could have the key.
   return route.method === 'POST' && (audience === null || (audience === 'operator' && !route.makesNothing))
 }
 

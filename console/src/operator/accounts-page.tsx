@@ -97,14 +97,7 @@ function useColumns(choose: (chosen: Chosen) => void): Column<OperatedAccount>[]
     {
       title: t.servers,
       isNumber: true,
-      cell: ({ account_id: account, server_count, email }) =>
-        server_count === 0 ? (
-          format.number(0)
-        ) : (
-          <Link to="/operator/servers" search={{ account }} aria-label={t.serversOf(email)}>
-            {format.number(server_count)}
-          </Link>
-        ),
+      cell: (account) => <ServersLink {...account} />,
     },
     { title: t.created, cell: ({ created_at }) => <Time at={created_at} /> },
     { title: t.id, cell: ({ account_id }) => <CopyId id={account_id} /> },
@@ -114,6 +107,18 @@ function useColumns(choose: (chosen: Chosen) => void): Column<OperatedAccount>[]
       cell: (account) => <Menu label={`${t.account}: ${account.email}`} items={actionsOf(account)} />,
     },
   ]
+}
+
+/** The number of an account's servers, which leads to them. */
+function ServersLink({ account_id: account, server_count, email }: OperatedAccount) {
+  const t = useOperatorText()
+  const count = useFormats().number(server_count)
+  if (server_count === 0) return count
+  return (
+    <Link to="/operator/servers" search={{ account }} aria-label={t.serversOf(count, email)}>
+      {count}
+    </Link>
+  )
 }
 
 /** Both filters are in the page's address. */
