@@ -1,4 +1,5 @@
 import type { Chance } from './chance.ts'
+import { type Moves, type Owned, shownIn } from './owning.ts'
 import { pairOf } from './pairs.ts'
 import { mayChange, type Role } from './people.ts'
 import type { Process } from './process.ts'
@@ -31,6 +32,9 @@ export interface World {
   orders: { most: number }
   /** The role of a member now. */
   roleOf: (memberId: string) => Role | undefined
+  moves: Moves
+  /** The account that has an object now. */
+  ownerOf: (table: Owned, id: string) => string | undefined
 }
 
 /** The headers by which a request says who sends it. */
@@ -38,6 +42,8 @@ export interface Credential {
   headers: Readonly<Record<string, string>>
   /** The member of an account who is signed in; missing: it is a token. */
   memberId?: string
+  /** The account whose objects the sender sees; missing: it is the operator. */
+  accountId?: string
 }
 
 /** Actions that are refused in a status, which the simulation states independently of the product. */
@@ -109,6 +115,7 @@ export class Client {
     const isJson = String(answer.headers['content-type'] ?? '').includes('json')
     const reply: Reply = { status: answer.statusCode, body: isJson ? JSON.parse(answer.body) : answer.body }
     this.#judge(method, path, reply)
+    if (reply.status < 300) this.#requireOwn(path, reply, sentAt)
     if (method !== 'GET' && reply.status < 300 && !isAllowed && !this.#mayChange(path))
       this.#world.broken(`nobody changes what their role does not allow: ${this.name} ${method} ${path}`)
     if (this.#world.isCalm && reply.status < 300 && senseless.includes(pair))
@@ -118,10 +125,20 @@ export class Client {
     return reply
   }
 
-  /** Sends a request with one key until an answer says what became of it. */
-  async insist(chance: Chance, method: Method, path: string, body?: unknown): Promise<Reply | null> {
+  /**
+   * Sends a request until an answer says what became of it.
+   * @param isRepeatable whether it needs no key, because a repeat finds the first one, as that is by then
+   */
+  async insist(
+    chance: Chance,
+    method: Method,
+    path: string,
+    body?: unknown,
+    isRepeatable = false,
+  ): Promise<Reply | null> {
     const { scheduler, sometimes } = this.#world
-    const key = `key-${chance.below(2 ** 30)}`
+    const number = chance.below(2 ** 30)
+    const key = isRepeatable ? undefined : `key-${number}`
     const isTwice = chance.is(0.05)
     const { actor } = scheduler
     const until = scheduler.elapsed() + KEY_MS
@@ -161,6 +178,18 @@ export class Client {
     const pair = pairOf(status, byMethod[method] ?? '')
     sometimes(pair)
     return pair
+  }
+
+  /** Nobody sees what is another's; while a server moves, either account may see it. */
+  #requireOwn(path: string, { body }: Reply, sentAt: number): void {
+    const { accountId } = this.#credential
+    const { moves, ownerOf, broken } = this.#world
+    if (accountId === undefined || moves.since(sentAt)) return
+    for (const { table, id } of shownIn(path, body)) {
+      const owner = ownerOf(table, id)
+      if (owner !== undefined && owner !== accountId)
+        broken(`nobody sees what is another's: ${this.name} ${path} shows ${id}`)
+    }
   }
 
   #mayChange(path: string): boolean {
@@ -212,8 +241,9 @@ export async function hint(
     broken(`a notification is answered: with ${answer.statusCode}`)
 }
 
-export function bearer(token: string): Credential {
-  return { headers: { authorization: `Bearer ${token}` } }
+export function bearer(token: string, accountId?: string): Credential {
+  const headers = { authorization: `Bearer ${token}` }
+  return accountId === undefined ? { headers } : { headers, accountId }
 }
 
 export function outcomeOf(reply: Reply | null | undefined): string {

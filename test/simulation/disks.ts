@@ -33,6 +33,8 @@ export class Disks {
   /** The last data that each guest wrote to its disk. */
   readonly #written = new Map<string, string>()
   #writes = 0
+  /** True if a server was another account's before. */
+  hasMoved: (serverId: string) => boolean = () => false
 
   constructor(hall: Hall, auditor: Auditor, broken: (what: string) => void) {
     this.#hall = hall
@@ -83,7 +85,9 @@ export class Disks {
       'SELECT account_id FROM snapshots WHERE snapshot_id = ?',
       String(source),
     )
-    if (from && from.account_id !== row.account_id)
+    // The disk of a server that moves before its first start is still that which was ordered.
+    const isInherited = this.hasMoved(row.server_id) && ERASING.every((status) => status !== row.status)
+    if (from && from.account_id !== row.account_id && !isInherited)
       this.#broken(`a disk is a copy of one of its own account: ${row.server_id} from ${source}`)
     const data = this.#hall.dataOf(row.server_id)
     if (data !== null) this.#written.set(row.server_id, data)

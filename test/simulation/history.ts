@@ -3,15 +3,18 @@ import path from 'node:path'
 import { createOperatorToken } from '../../api/operator/tokens.ts'
 import type { Customer } from './acting.ts'
 import { Chance } from './chance.ts'
+import { brokenCredits } from './credits.ts'
 import { bearer, Client, hint, outcomeOf, type World } from './customer.ts'
 import { Disks, Hall } from './disks.ts'
 import { drawAim, Faults } from './faults.ts'
 import { databases } from './folder.ts'
 import { Host } from './host.ts'
 import { Auditor } from './invariants.ts'
+import { Office } from './office.ts'
 import { findOffer, openAccount } from './opening.ts'
-import { type Duty, Operator } from './operator.ts'
+import { Operator } from './operator.ts'
 import type { Drill, Drilled, Options, Outcome } from './outcome.ts'
+import { Moves } from './owning.ts'
 import { stepPair } from './pairs.ts'
 import { type Installation, Process } from './process.ts'
 import { DELIVERIES, Receivers } from './receivers.ts'
@@ -20,6 +23,7 @@ import { Actor, Scheduler } from './scheduler.ts'
 import { rule } from './seams.ts'
 import { type Blow, catalogOf, drawSetup, type Setup } from './setup.ts'
 import { Steps } from './steps.ts'
+import { strike } from './strikes.ts'
 import { PAYMENTS, Till } from './till.ts'
 import { TOUR_MS, tour } from './tour.ts'
 
@@ -147,7 +151,10 @@ class History {
       isCalm: this.#setup.isTour && !this.#setup.isRough,
       orders: { most: 0 },
       roleOf: (id) => this.#auditor.roleOf(id),
+      moves: new Moves(scheduler.elapsed),
+      ownerOf: (table, id) => this.#auditor.ownerOf(table, id),
     }
+    this.#disks.hasMoved = (id) => this.#world.moves.has(id)
   }
 
   end(): void {
@@ -259,7 +266,7 @@ class History {
       })
       this.#secrets.add(value)
       const client = new Client(this.#world, 'operator', bearer(value))
-      this.#operator = new Operator(client)
+      this.#operator = new Operator(client, new Office(client, this.#world, this.#auditor))
     }
     await scheduler.until(scheduler.as(this.#office, setUp), HOUR, 'the set-up')
     for (const [at, customer] of this.#customers.entries())
@@ -423,6 +430,7 @@ class History {
       if (typeof secret === 'string') queueMicrotask(() => this.#secrets.add(secret))
     }
     const { sent } = acting.client
+    const began = this.scheduler.elapsed()
     const act = (what: ActName) => acts[what]({ customer: acting, chance, keep })
     let done: ActName = what
     let reply = await act(what)
@@ -434,78 +442,23 @@ class History {
     this.#tell(name, `${acting.client.name} ${done}${isHostile ? ' of another' : ''}: ${outcomeOf(reply)}`)
     if (reply && reply.status < 300) this.#count(`${done} succeeds`)
     if (reply && reply.status >= 400 && reply.status < 500) this.#count(`${done} is refused`)
-    if (isHostile && reply && reply.status < 300 && !HARMLESS.includes(done))
+    const isOthers = isHostile && !HARMLESS.includes(done) && !this.#world.moves.since(began)
+    if (isOthers && reply && reply.status < 300)
       this.#broken(`nobody changes what is another's: ${done} was answered with ${reply.status}`)
   }
 
-  async #strike(
-    name: string,
-    blow: Exclude<Blow, 'none'>,
-    chance: Chance,
-    customer?: Customer,
-  ): Promise<void> {
-    const { scheduler } = this
-    const { processes, host } = this.#installation
-    const process = chance.pick(processes)
-    const id = chance.pick(this.#customers.flatMap(({ known }) => known.servers.slice(-3)))
-    this.#count(`blow: ${blow}`)
-    switch (blow) {
-      case 'kill':
-        this.#tell(name, `${process?.actor.name} is killed`)
-        if (process) this.#countStop(process, 'kill')
-        process?.kill(this.#installation)
-        await scheduler.cross(scheduler.actor, 'supervisor', chance.between(1, 20_000))
-        if (processes.length < this.#setup.processes) await this.#replace()
-        return
-      case 'pause':
-        if (!process) return
-        // PostgreSQL ends the transaction of a process that stands still; SQLite would let all others wait for it.
-        while (process.isWriting && !process.actor.isDead) await scheduler.cross(scheduler.actor, 'pause', 1)
-        this.#countStop(process, 'pause')
-        process.actor.pausedUntil = scheduler.elapsed() + chance.between(100, 90_000)
-        return this.#tell(name, `${process.actor.name} stands still for a while`)
-      case 'host_away':
-        host.awayUntil = scheduler.elapsed() + chance.between(100, 120_000)
-        return this.#tell(name, 'the host does not answer')
-      case 'full':
-        host.fullUntil = scheduler.elapsed() + chance.between(60_000, 600_000)
-        return this.#tell(name, 'the disk of the host is full')
-      case 'receivers_away':
-        this.#receivers.awayUntil = scheduler.elapsed() + chance.between(100, 600_000)
-        return this.#tell(name, 'no receiver of webhooks answers')
-      case 'provider_away':
-        this.#till.awayUntil = scheduler.elapsed() + chance.between(100, 600_000)
-        return this.#tell(name, 'the provider of payments does not answer')
-      case 'pay_back':
-        return this.#tell(name, `the provider pays a part of ${this.#till.payBack(chance)} back`)
-      case 'crash':
-      case 'shutdown': {
-        if (id === undefined || (await this.#simulator.inspect(id)).power !== 'running') return
-        this.#simulator.turnsOffByItself(id, blow === 'crash' ? 'crashed' : 'guest_shutdown')
-        return this.#tell(name, `the machine of ${id} turns off by itself: ${blow}`)
-      }
-      case 'deaf':
-        if (id !== undefined) this.#simulator.ignoresPowerButton(id)
-        return this.#tell(name, `the guest of ${id} ignores its power button`)
-      case 'clock':
-        scheduler.stepClock(chance.pick([3_000, -3_000, -300_000, -2 * HOUR]) ?? 0)
-        return this.#tell(name, 'the clock is set')
-      case 'write':
-        if (id === undefined || !(await this.#disks.write(id))) return
-        return this.#tell(name, `the guest of ${id} writes to its disk`)
-      default:
-        return this.#onDuty(name, blow, chance, customer)
+  #strike(name: string, blow: Exclude<Blow, 'none'>, chance: Chance, customer?: Customer): Promise<void> {
+    const scene = {
+      ...{ installation: this.#installation, setup: this.#setup, simulator: this.#simulator },
+      ...{ disks: this.#disks, receivers: this.#receivers, till: this.#till, customers: this.#customers },
+      operator: () => this.#operator,
+      tell: (of: string, what: string) => this.#tell(of, what),
+      count: (point: string) => this.#count(point),
+      countStop: (process: Process, stop: 'kill' | 'pause') => this.#countStop(process, stop),
+      broken: (what: string) => this.#broken(what),
+      replace: () => this.#replace(),
     }
-  }
-
-  async #onDuty(name: string, duty: Duty, chance: Chance, whose?: Customer): Promise<void> {
-    const customer = whose ?? (chance.pick(this.#customers) as Customer) // there are at least two
-    const wait = (ms: number) => this.scheduler.cross(this.scheduler.actor, 'office', ms)
-    for (const { said, reply, broken } of (await this.#operator?.act(duty, { customer, chance, wait })) ??
-      []) {
-      this.#tell(name, `${said}: ${outcomeOf(reply)}`)
-      if (broken) this.#broken(broken)
-    }
+    return strike(scene, name, blow, chance, customer)
   }
 
   /** Starts a process while others work. */
@@ -541,6 +494,8 @@ class History {
         ...(await this.#disks.brokenAtRest()),
         ...this.#auditor.brokenOrders(this.#world.orders),
         ...this.#till.broken(this.#auditor.rows(PAYMENTS)),
+        ...(this.#operator?.broken() ?? []),
+        ...brokenCredits(this.#auditor),
       ]
       if (broken.length === 0) return
     }
@@ -579,7 +534,8 @@ class History {
     const ends = this.#auditor.rows<{ what: string }>(
       `SELECT type || ' ' || status AS what FROM operations WHERE finished_at IS NOT NULL UNION
       SELECT 'a server becomes ' || json_extract(data, '$.new_status') FROM events
-      WHERE type = 'server.status_changed'`,
+      WHERE type = 'server.status_changed' UNION
+      SELECT 'a credit expires' FROM events WHERE type = 'credit.expired'`,
     )
     for (const { what } of ends) this.#count(what)
     for (const [kind, count] of this.#faults.counts) this.#sometimes.set(`fault: ${kind}`, count)

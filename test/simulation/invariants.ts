@@ -1,266 +1,8 @@
 import { createHash } from 'node:crypto'
 import { constants, DatabaseSync, type StatementSync } from 'node:sqlite'
+import { type Owned, owned } from './owning.ts'
 import type { Role } from './people.ts'
-
-/**
- * Queries that find nothing as long as the promises hold, each with the sentence of a promise. They see what is
- * committed, at any moment.
- */
-const always: Readonly<Record<string, string>> = {
-  'a subject has one active operation': `
-    SELECT subject_type || ' ' || subject_id AS what FROM operations WHERE finished_at IS NULL
-    GROUP BY subject_type, subject_id HAVING count(*) > 1`,
-  'an operation has ended exactly if it has a final status': `
-    SELECT operation_id || ' ' || status AS what FROM operations
-    WHERE (status IN ('pending', 'running')) <> (finished_at IS NULL)`,
-  'an operation that has ended keeps no data': `
-    SELECT operation_id || ' ' || status AS what FROM operations
-    WHERE finished_at IS NOT NULL AND data NOT IN ('', '{}')`,
-  'an operation that waits has no lease, and one with a lease has an owner': `
-    SELECT operation_id || ' ' || status AS what FROM operations
-    WHERE (status = 'pending' AND lease_until <> 0) OR (lease_until <> 0 AND lease_owner IS NULL)`,
-  'an operation that failed says why, and no other does': `
-    SELECT operation_id || ' ' || status AS what FROM operations
-    WHERE (status = 'failed') <> (error_code IS NOT NULL)`,
-  'a deletion that has begun ends only once it is done': `
-    SELECT type || ' ' || operation_id AS what FROM operations
-    WHERE type IN ('delete', 'delete_volume') AND status = 'failed'`,
-  'a transient status belongs to an active operation of its type': `
-    SELECT s.server_id || ' ' || s.status AS what FROM servers s
-    JOIN (VALUES ('creating', 'create'), ('starting', 'start'), ('stopping', 'stop'), ('rebooting', 'reboot'),
-      ('resizing', 'resize'), ('rebuilding', 'rebuild'), ('resetting_password', 'reset_password'),
-      ('restoring', 'restore'), ('rescuing', 'rescue'), ('unrescuing', 'unrescue'), ('deleting', 'delete')) t ON t.column1 = s.status
-    WHERE s.deleted_at IS NULL AND NOT EXISTS (SELECT 1 FROM operations o WHERE o.finished_at IS NULL
-      AND o.subject_type = 'server' AND o.subject_id = s.server_id AND o.type = t.column2)`,
-  'a server with a stable status has no active operation but a snapshot': `
-    SELECT s.server_id || ' ' || s.status || ' ' || o.type AS what FROM servers s
-    JOIN operations o ON o.subject_type = 'server' AND o.subject_id = s.server_id AND o.finished_at IS NULL
-    WHERE s.status IN ('running', 'stopped', 'error', 'suspended')
-      AND NOT (o.type = 'snapshot' AND s.copying IS NOT NULL)
-      AND NOT (o.type = 'backup' AND s.backing_up IS NOT NULL)`,
-  'a server that is copied has an active snapshot': `
-    SELECT s.server_id AS what FROM servers s WHERE s.copying IS NOT NULL AND s.deleted_at IS NULL
-      AND NOT EXISTS (SELECT 1 FROM operations o WHERE o.finished_at IS NULL AND o.type = 'snapshot'
-        AND o.subject_id = s.server_id)`,
-  'a server that is backed up has an active backup': `
-    SELECT s.server_id AS what FROM servers s WHERE s.backing_up IS NOT NULL AND s.deleted_at IS NULL
-      AND NOT EXISTS (SELECT 1 FROM operations o WHERE o.finished_at IS NULL AND o.type = 'backup'
-        AND o.subject_id = s.server_id)`,
-  'a server that left rescue is not in it': `
-    SELECT s.server_id AS what FROM servers s JOIN operations o ON o.operation_id = s.rescue_id
-    JOIN operations u ON u.subject_id = s.server_id AND u.type = 'unrescue' AND u.status = 'succeeded'
-      AND u.rowid > o.rowid WHERE s.deleted_at IS NULL`,
-  'a deleted server has nothing left to carry out, and holds nothing': `
-    SELECT s.server_id AS what FROM servers s WHERE s.deleted_at IS NOT NULL AND (s.number IS NOT NULL
-      OR s.ipv4 IS NOT NULL OR s.ssh_port IS NOT NULL
-      OR EXISTS (SELECT 1 FROM operations o WHERE o.subject_id = s.server_id AND o.finished_at IS NULL)
-      OR EXISTS (SELECT 1 FROM ports p WHERE p.server_id = s.server_id)
-      OR EXISTS (SELECT 1 FROM network_servers n WHERE n.server_id = s.server_id)
-      OR EXISTS (SELECT 1 FROM volumes v WHERE v.server_id = s.server_id AND v.deleted_at IS NULL)
-      OR EXISTS (SELECT 1 FROM firewall_servers f WHERE f.server_id = s.server_id))`,
-  "an account's counters are the sums of its servers": `
-    SELECT a.account_id || ' ' || a.servers_used || ' ' || a.cpu_used || ' ' || a.disk_gb_used AS what
-    FROM accounts a LEFT JOIN held h ON h.account_id = a.account_id
-    WHERE a.servers_used <> coalesce(h.servers, 0) OR a.cpu_used <> coalesce(h.cpu, 0)
-      OR a.ram_mb_used <> coalesce(h.ram_mb, 0) OR a.disk_gb_used <> coalesce(h.disk_gb, 0)`,
-  'the usage of a pool is the sum of its servers and volumes': `
-    WITH h AS MATERIALIZED (SELECT coalesce(sum(cpu), 0) AS cpu, coalesce(sum(ram_mb), 0) AS ram_mb,
-      coalesce(sum(disk_gb), 0) + (SELECT coalesce(sum(size_gb), 0) FROM volumes WHERE deleted_at IS NULL)
-        AS disk_gb FROM held)
-    SELECT p.pool || ' ' || p.cpu || ' ' || p.ram_mb || ' ' || p.disk_gb AS what FROM pool_usage p, h
-    WHERE p.cpu <> h.cpu OR p.ram_mb <> h.ram_mb OR p.disk_gb <> h.disk_gb`,
-  "a project's counter is the number of its servers": `
-    SELECT p.project_id || ' ' || p.server_count AS what FROM projects p WHERE p.server_count <>
-      (SELECT count(*) FROM servers s WHERE s.project_id = p.project_id AND s.deleted_at IS NULL)`,
-  'no account has more than its quota': `
-    SELECT account_id || ' ' || servers_used AS what FROM accounts
-    WHERE servers_used > json_extract(quotas, '$.servers')`,
-  'an account has at most its quotas of volumes, snapshots and images': `
-    SELECT a.account_id || ' ' || kind AS what FROM accounts a JOIN (
-      SELECT account_id, 'volumes' AS kind, count(*) AS used FROM volumes WHERE deleted_at IS NULL GROUP BY 1
-      UNION ALL SELECT account_id, 'volumes_gb', sum(size_gb) FROM volumes WHERE deleted_at IS NULL GROUP BY 1
-      UNION ALL SELECT account_id, item_type || 's', count(*) FROM snapshots
-        WHERE deleted_at IS NULL AND item_type <> 'backup' GROUP BY 1, 2) u USING (account_id)
-    WHERE used > coalesce(json_extract(quotas, '$.' || kind), CASE kind WHEN 'volumes' THEN 20
-      WHEN 'volumes_gb' THEN 4096 WHEN 'snapshots' THEN 20 ELSE 10 END)`,
-  'an account with people has an owner': `
-    SELECT account_id AS what FROM members GROUP BY account_id HAVING sum(role = 'owner') = 0`,
-  'a port of the host leads to one server': `
-    SELECT protocol || ' ' || host_port AS what FROM ports GROUP BY protocol, host_port HAVING count(*) > 1`,
-  'a port of the host is in the range': `
-    SELECT host_port AS what FROM ports WHERE host_port NOT BETWEEN 22000 AND 22199`,
-  'a number belongs to one server': `
-    SELECT number AS what FROM servers WHERE deleted_at IS NULL GROUP BY number HAVING count(*) > 1`,
-  'an address is held once': `
-    SELECT address AS what FROM addresses WHERE released_at IS NULL GROUP BY address HAVING count(*) > 1`,
-  'a server has the addresses that are given to it': `
-    SELECT s.server_id || ' ' || coalesce(s.ipv4, '-') || ' ' || coalesce(a.address, '-') AS what FROM servers s
-    LEFT JOIN addresses a ON a.server_id = s.server_id AND a.family = 'ipv4' AND a.released_at IS NULL
-    WHERE s.deleted_at IS NULL AND s.ipv4 IS NOT a.address`,
-  'an address belongs to the account of its server': `
-    SELECT a.address AS what FROM addresses a JOIN servers s ON s.server_id = a.server_id
-    WHERE a.released_at IS NULL AND (a.account_id <> s.account_id OR s.deleted_at IS NOT NULL)`,
-  'a network gives an address once': `
-    SELECT network_id || ' ' || ipv4 AS what FROM network_servers GROUP BY network_id, ipv4 HAVING count(*) > 1`,
-  'a server and its networks know each other': `
-    SELECT s.server_id || ' ' || s.networks AS what FROM servers s WHERE s.deleted_at IS NULL
-      AND (SELECT count(*) FROM network_servers n WHERE n.server_id = s.server_id)
-        <> json_array_length(s.networks)`,
-  'a network has servers of its own account only': `
-    SELECT n.network_id AS what FROM network_servers n JOIN networks w USING (network_id)
-    JOIN servers s USING (server_id) WHERE w.account_id <> s.account_id`,
-  'a firewall has servers of its own account only': `
-    SELECT n.firewall_id AS what FROM firewall_servers n JOIN firewalls w USING (firewall_id)
-    JOIN servers s USING (server_id) WHERE w.account_id <> s.account_id`,
-  'events have positions without gaps': `
-    SELECT count(position) || ' of ' || max(position) AS what FROM events HAVING count(position) > 0
-      AND (max(position) - min(position) + 1 <> count(position)
-        OR max(position) <> (SELECT max(position) FROM event_relay))`,
-  'the balance is that of the last entry': `
-    SELECT l.account_id || ' ' || l.balance AS what FROM ledgers l
-    LEFT JOIN transactions t ON t.account_id = l.account_id AND t.sequence = l.sequence
-    WHERE l.balance <> coalesce(t.balance_after, 0)`,
-  'a reference is booked once': `
-    SELECT reference AS what FROM transactions WHERE reference IS NOT NULL
-    GROUP BY reference HAVING count(*) > 1`,
-  'a payment that succeeded has its entry, and no other has one': `
-    SELECT p.payment_id || ' ' || p.status AS what FROM payments p
-    LEFT JOIN transactions t ON t.reference = p.provider || ':' || p.provider_id
-    WHERE (p.status = 'succeeded') <> (t.reference IS NOT NULL) OR t.amount <> p.amount
-      OR t.account_id <> p.account_id`,
-  'an account has one automatic payment at a time': `
-    SELECT account_id AS what FROM payments WHERE is_automatic = 1 AND status = 'pending'
-    GROUP BY account_id HAVING count(*) > 1`,
-  'a payment takes back at most its sum': `
-    SELECT payment_id AS what FROM payments WHERE refunded + disputed > amount`,
-  'an item has one price at a time': `
-    SELECT a.item_id || ' ' || a.starts_at AS what FROM rates a JOIN rates b ON b.item_id = a.item_id
-      AND b.starts_at > a.starts_at AND (a.ends_at IS NULL OR a.ends_at > b.starts_at)`,
-  'a rate is not ended before it began': `
-    SELECT item_id AS what FROM rates WHERE ends_at <= starts_at`,
-  'a server that is billed has a rate, and no other has': `
-    SELECT s.server_id || ' ' || s.status AS what FROM servers s
-    LEFT JOIN rates r ON r.item_id = s.server_id AND r.ends_at IS NULL
-    WHERE (s.billed_since IS NOT NULL AND s.deleted_at IS NULL AND s.status NOT IN ('suspended', 'deleting'))
-      <> (r.item_id IS NOT NULL)`,
-  'a server is billed at its own price': `
-    SELECT s.server_id || ' ' || s.price_hour || ' ' || r.price_hour AS what FROM servers s
-    JOIN rates r ON r.item_id = s.server_id AND r.ends_at IS NULL
-    WHERE r.price_hour <> s.price_hour AND s.status NOT IN ('resizing')`,
-  'a running server is billed': `
-    SELECT server_id AS what FROM servers WHERE status = 'running' AND billed_since IS NULL`,
-  'an address that is held is billed, and no other': `
-    SELECT a.address_id AS what FROM addresses a
-    LEFT JOIN rates r ON r.item_id = a.address_id AND r.ends_at IS NULL
-    WHERE (a.released_at IS NULL AND a.price_hour > 0) <> (r.item_id IS NOT NULL)`,
-  'a snapshot that is available is billed, and no other': `
-    SELECT a.snapshot_id || ' ' || a.status AS what FROM snapshots a
-    LEFT JOIN rates r ON r.item_id = a.snapshot_id AND r.ends_at IS NULL
-    WHERE (a.status = 'available' AND a.deleted_at IS NULL AND a.price_hour > 0) <> (r.item_id IS NOT NULL)`,
-  'a volume that changes has its operation, and no other has one': `
-    SELECT v.volume_id || ' ' || v.status || ' ' || coalesce(o.type, '-') AS what FROM volumes v
-    LEFT JOIN operations o ON o.subject_type = 'volume' AND o.subject_id = v.volume_id AND o.finished_at IS NULL
-    WHERE v.deleted_at IS NULL AND (v.status = 'attaching' AND o.type IS NOT 'attach_volume'
-      OR v.status = 'detaching' AND o.type IS NOT 'detach_volume'
-      OR v.status = 'deleting' AND o.type IS NOT 'delete_volume'
-      OR v.status IN ('attached', 'available') AND coalesce(o.type, 'resize_volume') <> 'resize_volume')`,
-  'a volume has a server exactly while it is attached': `
-    SELECT v.volume_id || ' ' || v.status AS what FROM volumes v LEFT JOIN servers s USING (server_id)
-    WHERE (v.status IN ('attaching', 'attached', 'detaching')) <> (v.server_id IS NOT NULL)
-      OR s.account_id <> v.account_id OR (v.deleted_at IS NOT NULL AND v.server_id IS NOT NULL)`,
-  'a volume that lives is billed at its own price, and no other': `
-    SELECT v.volume_id || ' ' || v.status || ' ' || coalesce(r.price_hour, '-') AS what FROM volumes v
-    LEFT JOIN rates r ON r.item_id = v.volume_id AND r.ends_at IS NULL
-    WHERE CASE WHEN v.deleted_at IS NULL AND v.status <> 'deleting' AND v.price_hour > 0
-      THEN v.price_hour END IS NOT r.price_hour`,
-  'backups are billed while their server is, at their own price': `
-    SELECT s.server_id || ' ' || s.status || ' ' || coalesce(r.price_hour, '-') AS what FROM servers s
-    LEFT JOIN rates r ON r.item_id = s.backup_item AND r.ends_at IS NULL
-    WHERE s.status <> 'resizing' AND CASE WHEN s.backup_hour IS NOT NULL AND s.backup_price_hour > 0
-        AND s.billed_since IS NOT NULL AND s.deleted_at IS NULL AND s.status NOT IN ('suspended', 'deleting')
-      THEN s.backup_price_hour END IS NOT r.price_hour`,
-  'a copy belongs to the account of its server': `
-    SELECT n.snapshot_id AS what FROM snapshots n JOIN servers s USING (server_id)
-    WHERE n.account_id <> s.account_id`,
-  'an item with a rate has a meter that runs': `
-    SELECT r.item_id AS what FROM rates r LEFT JOIN billing_meters m ON m.item_id = r.item_id
-    WHERE r.ends_at IS NULL AND m.due_at IS NULL`,
-  'an item is charged for whole hours': `
-    SELECT m.item_id || ' ' || m.charged_until AS what FROM billing_meters m
-    JOIN rates o ON o.item_id = m.item_id AND o.ends_at IS NULL
-    WHERE m.due_at IS NOT NULL AND m.charged_until % 3600000 <> 0 AND NOT EXISTS (SELECT 1 FROM rates r
-      WHERE r.item_id = m.item_id AND m.charged_until IN (r.starts_at, r.ends_at))`,
-  'the items of an account are paid by it': `
-    SELECT r.item_id AS what FROM rates r JOIN servers s ON s.server_id = r.item_id
-    WHERE r.account_id <> s.account_id`,
-  'a snapshot that is being made has its operation': `
-    SELECT n.snapshot_id AS what FROM snapshots n WHERE n.status = 'creating' AND n.deleted_at IS NULL
-      AND NOT EXISTS (SELECT 1 FROM operations o WHERE o.operation_id = n.operation_id AND o.finished_at IS NULL)`,
-  'a webhook that was deleted sends nothing more': `
-    SELECT d.delivery_id AS what FROM deliveries d LEFT JOIN webhooks w USING (webhook_id)
-    WHERE w.webhook_id IS NULL`,
-}
-
-/** Further ones, which hold once everything has settled. */
-const atRest: Readonly<Record<string, string>> = {
-  'every operation ends': `
-    SELECT type || ' ' || operation_id || ' ' || status || ' ' || step AS what FROM operations
-    WHERE finished_at IS NULL`,
-  // That of a canceled operation may stay in its row, but holds up nobody once it has run out.
-  'no lease is left': `SELECT operation_id AS what FROM operations WHERE lease_until > simulated_now()`,
-  'every event gets its position': `SELECT event_id AS what FROM events WHERE position IS NULL`,
-  'no charge is late': `SELECT item_id || ' ' || due_at AS what FROM billing_meters WHERE due_at <= simulated_now() - 900000`,
-  'every key has its reply': `SELECT key AS what FROM idempotency_keys
-    WHERE reply IS NULL AND claimed_until < simulated_now() - 86400000 * 2`,
-  'a snapshot that was deleted is removed from the host': `
-    SELECT snapshot_id AS what FROM snapshots WHERE deleted_at IS NOT NULL AND discarded = 0
-      AND updated_at < simulated_now() - 3600000`,
-  'a port that was published is open': `SELECT p.port_id || ' ' || p.status AS what FROM ports p
-    JOIN servers s USING (server_id) WHERE p.status <> 'active' AND s.status = 'running'`,
-  'an account whose balance is used up has no running servers': `
-    SELECT s.server_id AS what FROM servers s JOIN ledgers l USING (account_id) WHERE s.status = 'running'
-      AND (l.depleted_since < simulated_now() - 900000 - grace_ms()
-        OR (l.balance + l.paid <= 0 AND l.depleted_since < simulated_now() - 900000))`,
-  'a suspended server has a reason': `
-    SELECT s.server_id AS what FROM servers s JOIN ledgers l USING (account_id)
-    JOIN accounts a USING (account_id)
-    WHERE s.status = 'suspended' AND a.status = 'active' AND s.suspension_reason IS NULL AND l.balance > 100000000`,
-  'a backup that is due is made': `
-    SELECT server_id || ' ' || status AS what FROM servers WHERE deleted_at IS NULL
-      AND status IN ('running', 'stopped') AND backup_hour IS NOT NULL AND rescue_id IS NULL
-      AND (backup_due_at IS NULL OR backup_due_at < simulated_now() - 1200000)`,
-  'a server keeps seven backups': `
-    SELECT server_id || ' ' || count(*) AS what FROM snapshots WHERE item_type = 'backup'
-      AND deleted_at IS NULL AND status = 'available' GROUP BY server_id HAVING count(*) > 7`,
-  'a backup goes with its server, a week later': `
-    SELECT snapshot_id AS what FROM snapshots n WHERE item_type = 'backup' AND n.deleted_at IS NULL
-      AND (n.expires_at < simulated_now() - 900000 OR (n.expires_at IS NULL AND NOT EXISTS (SELECT 1
-        FROM servers s WHERE s.server_id = n.server_id AND s.deleted_at IS NULL AND s.backup_hour IS NOT NULL)))`,
-  'no webhook stays held': `
-    SELECT webhook_id AS what FROM webhooks WHERE lease_until <> 0 AND lease_until < simulated_now() - 300000`,
-  'a webhook that is due is served': `
-    SELECT webhook_id AS what FROM webhooks JOIN accounts USING (account_id)
-    WHERE next_run_at < simulated_now() - 900000 AND status = 'active' AND lease_until <= simulated_now()`,
-  'a webhook gets every event since it was changed': `
-    SELECT w.webhook_id || ' ' || e.type AS what FROM webhooks w JOIN events e USING (account_id)
-    WHERE w.deleted_at IS NULL AND w.is_enabled = 1 AND e.type <> 'webhook.test'
-      AND e.created_at > simulated_now() - 86400000
-      AND e.position > (SELECT max(c.position) FROM events c WHERE c.account_id = w.account_id
-        AND c.type LIKE 'webhook.%' AND c.type <> 'webhook.test'
-        AND json_extract(c.data, '$.webhook_id') = w.webhook_id)
-      AND NOT EXISTS (SELECT 1 FROM deliveries d
-        WHERE d.webhook_id = w.webhook_id AND d.event_id = e.event_id)`,
-}
-
-/** The sums of what servers hold; one that is being resized holds what it will gain, too. */
-const HELD = `CREATE TEMP VIEW held AS SELECT account_id, count(*) AS servers,
-  sum(cpu + coalesce((SELECT sum(json_extract(data, '$.growth.cpu')) FROM operations o
-    WHERE o.finished_at IS NULL AND o.type = 'resize' AND o.subject_id = s.server_id), 0)) AS cpu,
-  sum(ram_mb + coalesce((SELECT sum(json_extract(data, '$.growth.ram_mb')) FROM operations o
-    WHERE o.finished_at IS NULL AND o.type = 'resize' AND o.subject_id = s.server_id), 0)) AS ram_mb,
-  sum(disk_gb + coalesce((SELECT sum(json_extract(data, '$.growth.disk_gb')) FROM operations o
-    WHERE o.finished_at IS NULL AND o.type = 'resize' AND o.subject_id = s.server_id), 0)) AS disk_gb
-  FROM servers s WHERE deleted_at IS NULL GROUP BY account_id`
+import { always, atRest, HELD } from './promises.ts'
 
 interface EntryRow {
   at: number
@@ -298,7 +40,7 @@ export class Auditor {
   #onRead: (table: string) => void = () => {}
   #lastEntry = 0
   #lastPosition = 0
-  /** The ends of ledgers, and the seconds charged for each item, as the entries that were read add up. */
+  /** The ends of ledgers, and the seconds charged for each item to each account, as the entries that were read add up. */
   readonly #ledgers = new Map<string, { sequence: number; balance: number; paid: number }>()
   readonly #seconds = new Map<string, number>()
   readonly #statuses = new Map<string, string>()
@@ -326,7 +68,7 @@ export class Auditor {
     this.#role = this.#sqlite.prepare('SELECT role FROM members WHERE member_id = ?')
     this.#moves = this.#sqlite.prepare(
       `SELECT position, type, json_extract(data, '$.server_id') AS id, json_extract(data, '$.old_status') AS old,
-        json_extract(data, '$.new_status') AS new FROM events WHERE position > ? ORDER BY position`,
+        json_extract(data, '$.new_status') AS new, json_extract(data, '$.status') AS status FROM events WHERE position > ? ORDER BY position`,
     )
   }
 
@@ -388,6 +130,15 @@ export class Auditor {
     return row?.role
   }
 
+  /** The account of an object; undefined if there is none. */
+  ownerOf(table: Owned, id: string): string | undefined {
+    const [row] = this.rows<{ account_id: string }>(
+      `SELECT account_id FROM ${table} WHERE ${owned[table]} = ?`,
+      id,
+    )
+    return row?.account_id
+  }
+
   rows<Row>(sql: string, ...values: (string | null)[]): Row[] {
     const statement = this.#statements.get(sql) ?? this.#sqlite.prepare(sql)
     this.#statements.set(sql, statement)
@@ -432,8 +183,10 @@ export class Auditor {
       if (!follows) broken.push(`entries follow each other: ${row.account_id} ${row.sequence}`)
       const paid = before.paid + (row.type === 'payment' ? row.amount : 0)
       this.#ledgers.set(row.account_id, { sequence: row.sequence, balance: row.balance_after, paid })
-      if (row.item_id && row.bytes === null)
-        this.#seconds.set(row.item_id, (this.#seconds.get(row.item_id) ?? 0) + (row.seconds ?? 0))
+      if (row.item_id && row.bytes === null) {
+        const paid = `${row.item_id} by ${row.account_id}`
+        this.#seconds.set(paid, (this.#seconds.get(paid) ?? 0) + (row.seconds ?? 0))
+      }
     }
     return broken
   }
@@ -447,17 +200,19 @@ export class Auditor {
     })
   }
 
-  /** Every second of a rate is charged once, up to the time of the meter. */
+  /** Every second of a rate is charged once, to the account that has it, up to the time of the meter. */
   #brokenMeters(): string[] {
-    const due = this.rows<{ item_id: string; seconds: number }>(
-      `SELECT m.item_id, coalesce(sum(max(0, min(coalesce(r.ends_at, m.charged_until), m.charged_until)
-        - r.starts_at)), 0) / 1000 AS seconds
-      FROM billing_meters m LEFT JOIN rates r USING (item_id) GROUP BY m.item_id`,
+    const rows = this.rows<{ paid: string; seconds: number }>(
+      `SELECT m.item_id || ' by ' || coalesce(r.account_id, m.account_id) AS paid,
+        coalesce(sum(max(0, min(coalesce(r.ends_at, m.charged_until), m.charged_until) - r.starts_at)), 0) / 1000
+          AS seconds
+      FROM billing_meters m LEFT JOIN rates r USING (item_id) GROUP BY 1`,
     )
-    return due.flatMap(({ item_id, seconds }) => {
-      const charged = this.#seconds.get(item_id) ?? 0
+    const due = new Map(rows.map(({ paid, seconds }) => [paid, seconds]))
+    return [...new Set([...due.keys(), ...this.#seconds.keys()])].flatMap((paid) => {
+      const [charged, seconds] = [this.#seconds.get(paid) ?? 0, due.get(paid) ?? 0]
       if (charged === seconds) return []
-      return [`every second is charged once: ${item_id} is charged for ${charged} s instead of ${seconds}`]
+      return [`every second is charged once: ${paid} is charged for ${charged} s instead of ${seconds}`]
     })
   }
 
@@ -471,10 +226,12 @@ export class Auditor {
       id: string
       old: string
       new: string
+      status: string
     }[] // its columns
-    for (const { position, type, id, old, new: next } of rows) {
+    for (const { position, type, id, old, new: next, status } of rows) {
       this.#lastPosition = position
-      if (type === 'server.created') this.#statuses.set(id, 'creating')
+      // One that moved to another account is new there, with the status that it has.
+      if (type === 'server.created') this.#statuses.set(id, status)
       if (type !== 'server.status_changed') continue
       const before = this.#statuses.get(id)
       if (before !== old)

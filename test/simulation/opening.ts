@@ -1,12 +1,16 @@
 import { createAccount } from '../../api/accounts/accounts.ts'
 import { createToken } from '../../api/accounts/tokens.ts'
 import { post } from '../../api/billing/ledger.ts'
+import type { Clock } from '../../api/clock.ts'
+import { grantTrial } from '../../api/credits/trials.ts'
+import type { Database } from '../../api/database/database.ts'
 import { parseMoney } from '../../api/money.ts'
+import { Secrets } from '../../api/secrets.ts'
 import type { Customer, Known } from './acting.ts'
 import type { Chance } from './chance.ts'
 import { bearer, Client, type Credential, hint, type World } from './customer.ts'
 import { enroll, roles } from './people.ts'
-import type { Process } from './process.ts'
+import { KEY, type Process } from './process.ts'
 import type { Setup } from './setup.ts'
 import type { Till } from './till.ts'
 
@@ -25,6 +29,7 @@ export async function openAccount({ process, world, setup, till }: Opening, at: 
   if (!accountId) throw new Error('the account exists already')
   const amount = parseMoney(setup.isPoor ? '300' : '100000')
   await post(db, clock, { accountId, amount, type: 'payment', description: 'first', reference: null })
+  if (setup.hasTrial) await giveTrial(db, clock, accountId, at)
   const scopes = ['account:read', 'account:write', 'servers:read', 'servers:write'] as const
   const token = await createToken(db, clock, { accountId, name: 'all', scopes, expiresAt: null })
   const reading = await createToken(db, clock, {
@@ -40,12 +45,21 @@ export async function openAccount({ process, world, setup, till }: Opening, at: 
   }
   const client = (name: string, credential: Credential) => new Client(world, name, credential)
   return {
-    client: client(`c${at}`, bearer(token.value)),
-    reader: client(`r${at}`, bearer(reading.value)),
+    client: client(`c${at}`, bearer(token.value, accountId)),
+    reader: client(`r${at}`, bearer(reading.value, accountId)),
     visit: (page, chance) => visit({ world, till }, page, chance),
-    members: members.map((member, place) => client(`c${at} (${roles[place]})`, member)),
+    members: members.map((member, place) => client(`c${at} (${roles[place]})`, { ...member, accountId })),
     ...{ accountId, known, others: known, template: '', preset: '', recent: setup.isTour ? 1 : 3 },
   }
+}
+
+/** Gives an account the credit of a trial; another spelling of its mailbox gets no second one. */
+function giveTrial(db: Database, clock: Clock, accountId: string, at: number): Promise<void> {
+  const place = { clock, secrets: new Secrets(KEY), trial: { amount: parseMoney('150'), days: 3 + 4 * at } }
+  return db.transaction().execute(async (tx) => {
+    for (const name of [`c${at}`, `c${at}+again`])
+      await grantTrial(tx, place, { accountId, email: `${name}@example.com` })
+  })
 }
 
 /** Pays on a page, or not; the provider tells the service before, afterwards, several times, or never. */

@@ -1,32 +1,33 @@
 import type { Customer } from './acting.ts'
 import type { Chance } from './chance.ts'
-import type { Client, Reply } from './customer.ts'
+import type { Client } from './customer.ts'
+import { type Chore, chores, type Done, type Job, type Office } from './office.ts'
 
 /** The acts of the installation's operator. */
-export const duties = ['credit', 'hold', 'operate', 'deplete', 'refill', 'refund'] as const
+export const duties = ['credit', 'hold', 'operate', 'deplete', 'refill', 'refund', ...chores] as const
 export type Duty = (typeof duties)[number]
-
-interface Done {
-  said: string
-  reply: Reply | null
-  broken?: string
-}
 
 /** The operator, who books payments, and holds accounts and servers. */
 export class Operator {
   readonly #client: Client
+  readonly #office: Office
   /** The entry of each reference. */
   readonly #booked = new Map<string, string>()
 
-  constructor(client: Client) {
+  constructor(client: Client, office: Office) {
     this.#client = client
+    this.#office = office
+  }
+
+  /** Compares what was accepted with what is there. */
+  broken(): string[] {
+    return this.#office.broken()
   }
 
   /** @returns what was done */
-  async act(
-    duty: Duty,
-    { customer, chance, wait }: { customer: Customer; chance: Chance; wait: (ms: number) => Promise<void> },
-  ): Promise<Done[]> {
+  async act(duty: Duty, job: Job): Promise<Done[]> {
+    const { customer, chance, wait } = job
+    if (isChore(duty)) return this.#office.act(duty, job)
     if (duty === 'credit') {
       const credit = entry(chance)
       const first = await this.#credit(customer, credit, chance)
@@ -109,5 +110,7 @@ function operating({ accountId, known }: Customer, chance: Chance): [string, obj
   ]
   return chance.pick(server ? acts : acts.slice(0, 2)) as [string, object] // the list is not empty
 }
+
+const isChore = (duty: Duty): duty is Chore => (chores as readonly string[]).includes(duty)
 
 const orders = { hold: holding, operate: operating, deplete: booking('debit'), refill: booking('credit') }

@@ -1,4 +1,5 @@
 import type { Act, Request } from './acting.ts'
+import { promoCodes } from './office.ts'
 
 /** A saved method of the account. */
 async function methodOf({ customer: { client }, chance }: Request): Promise<string | undefined> {
@@ -37,5 +38,11 @@ export const payments = {
     const id = await methodOf(request)
     const { customer, chance } = request
     return id ? customer.client.insist(chance, 'DELETE', `/account/payment_methods/${id}`) : null
+  },
+  transfer: async ({ customer: { client }, chance }) =>
+    client.insist(chance, 'POST', '/account/transfers', { amount_rub: chance.pick(['500.00', '2000.00']) }),
+  redeem: async ({ customer: { client }, chance }) => {
+    const code = chance.is(0.1) ? 'WRONG-CODE-0000' : chance.pick(promoCodes)
+    return client.insist(chance, 'POST', '/account/credits', { code })
   },
 } satisfies Record<string, Act>

@@ -439,4 +439,71 @@ export const planted: readonly Planted[] = [
     "status === 'succeeded' ? await this.#refundsOf(providerId) : []",
     '[]',
   ),
+  // Moves, bank transfers, credit, and what is written to customers
+  plant(
+    'a bank transfer that is sent again is added up again',
+    'transfers/transfers.ts',
+    'if (!isNew) return { row, isNew }',
+    '',
+  ),
+  plant(
+    'a transaction of the bank is booked without its id',
+    'transfers/transfers.ts',
+    'reference: `bank:',
+    'reference: null && `bank:',
+  ),
+  plant(
+    'a moved server is paid by the account before',
+    'billing/hand-over.ts',
+    'const taken = { ...item, account_id: to }',
+    'const taken = item',
+  ),
+  plant(
+    'both accounts pay the hour in which a server moves',
+    'billing/hand-over.ts',
+    'account_id: to, charged_until: at,',
+    'account_id: to,',
+  ),
+  plant(
+    'a moved server counts in both accounts',
+    'servers/moving.ts',
+    'await addLoad(tx, server.account_id, { servers: -1, cpu: -cpu, ram_mb: -ram_mb, disk_gb: -disk_gb })',
+    '',
+  ),
+  plant(
+    'a moved server leaves its snapshots behind',
+    'servers/moving.ts',
+    'await moveCopies(tx, copies, { to, now })',
+    '',
+  ),
+  plant(
+    'charges do not use credit',
+    'credits/credits.ts',
+    'const used = Math.min(credit.unspent, rest)',
+    'const used = 0',
+  ),
+  plant(
+    'credit that was used up expires nevertheless',
+    'credits/credits.ts',
+    'const expired = Math.min(unspent, Math.max(0, balance))',
+    'const expired = Math.min(credit.amount, Math.max(0, balance))',
+  ),
+  plant(
+    'a code is redeemed more often than it may be',
+    'credits/codes.ts',
+    "    .whereRef('uses', '<', 'max_uses')\n",
+    '',
+  ),
+  plant(
+    'a closed complaint can be changed',
+    'abuse/complaints.ts',
+    '    if (row.closed_at !== null)\n      throw',
+    '    if (row.closed_at === 0)\n      throw',
+  ),
+  plant(
+    'the mails of an announcement have no end',
+    'announcements/mailing.ts',
+    '{ mailed_at: clock.now() }',
+    '{ mailed_to: due.mailed_to }',
+  ),
 ]

@@ -13,6 +13,8 @@ import type { Faults } from './faults.ts'
 import type { Host } from './host.ts'
 import { Actor, type Scheduler } from './scheduler.ts'
 
+/** The key of the installation's secrets. */
+export const KEY = Buffer.alloc(32, 7)
 export const PORTS = { first: 22000, last: 22199 }
 
 /** All that the processes of one installation share. */
@@ -121,7 +123,7 @@ export class Process {
       clock,
       drivers: new Drivers('simulator', { simulator: host.driverFor(actor) }),
       catalog: installation.catalog,
-      secrets: new Secrets(Buffer.alloc(32, 7)),
+      secrets: new Secrets(KEY),
       log,
       sshPorts: PORTS,
       sshHost: '127.0.0.1',
@@ -202,6 +204,7 @@ async function startWorkers(app: App, members: Members | null): Promise<void> {
   app.reconciler.start()
   app.backups.start()
   app.sampler.start()
+  app.complaintMails.start()
   app.billing.start()
   app.payments.start()
   app.retention.start()

@@ -78,6 +78,10 @@ const LISTS = [
   '/account/projects',
   '/account/payments?limit=5',
   '/account/auto_top_up',
+  '/account/transfers?limit=5',
+  '/account/credits?limit=5',
+  '/account/complaints?limit=5',
+  '/announcements',
   '/pricing/capacity',
   '/zones',
 ] as const
@@ -298,6 +302,18 @@ export const acts = {
     return id ? request.customer.client.send(request.chance, 'GET', `/servers/${id}${part}`) : null
   },
   ...payments,
+  answer: async ({ customer: { client }, chance }) => {
+    const list = await client.send(
+      chance,
+      'GET',
+      `/account/complaints?status=${chance.is(0.2) ? 'closed' : 'open'}`,
+    )
+    const one = list?.status === 200 ? chance.pick<{ complaint_id: string }>(list.body.items) : undefined
+    const text = `answer ${chance.below(2 ** 30)}`
+    return one
+      ? client.insist(chance, 'POST', `/account/complaints/${one.complaint_id}/answers`, { text })
+      : null
+  },
   overstep: async ({ customer, chance }) =>
     customer.reader.send(chance, 'POST', '/account/projects', { name: 'x' }),
 } satisfies Record<string, Act>
@@ -329,4 +345,7 @@ export const HARMLESS: readonly ActName[] = [
   'auto_top_up',
   'stop_auto_top_up',
   'forget_method',
+  'transfer',
+  'redeem',
+  'answer',
 ]

@@ -44,6 +44,8 @@ export interface Setup {
   prices: 'plain' | 'priced'
   checkEvery: number
   isPoor: boolean
+  /** True if each account begins with the credit of a trial. */
+  hasTrial: boolean
   /** The share of acts that a member carries out, rather than a token. */
   ofMembers: number
   keepSuspendedMs: number | null
@@ -84,10 +86,20 @@ export function drawSetup(seed: number): Setup {
     graceMs: chance.between(0, 30) * HOUR,
     sampleSeconds: 60,
     saveEveryMs: chance.pick([0, 250, 1e9]) ?? 250,
+    hasTrial: chance.is(0.5),
   }
 }
 
-const catalogText = readFileSync(new URL('../../catalog.yaml', import.meta.url), 'utf8')
+/** The seller takes bank transfers, and issues no documents in the months that are simulated. */
+const SELLER = `operator:
+  seller:
+    name: Example LLC
+    address: 1 Main Street
+    tax_id: "7700000000"
+    first_month: 2030-01
+    bank: { name: Example Bank, account: "40702810900000000001", bic: "044525000" }
+`
+const catalogText = SELLER + readFileSync(new URL('../../catalog.yaml', import.meta.url), 'utf8')
 
 /** The catalogue that the installation sells by. */
 export function catalogOf({ prices }: Setup) {

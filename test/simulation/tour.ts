@@ -54,4 +54,9 @@ export const tour: readonly (ActName | Exclude<Blow, 'none'> | 'day')[] = [
   ...(['give_up', 'give_up', 'order', 'stop', 'full', 'grow'] as const),
   ...(['give_up_resize', 'order', 'stop', 'give_up_resize', 'order', 'volume', 'attach_volume'] as const),
   ...(['detach_volume', 'crash', 'shutdown', 'start', 'deplete', 'day', 'day'] as const),
+  ...(['refill', 'order', 'backups', 'snapshot', 'firewall', 'protect', 'publish', 'move', 'day'] as const),
+  ...(['transfer', 'arrive', 'arrive', 'arrive', 'promote', 'redeem', 'redeem', 'redeem', 'order'] as const),
+  ...(['complain', 'complain', 'answer', 'complain', 'complain', 'answer', 'complain', 'answer'] as const),
+  ...(['announce', 'announce', 'day', 'day', 'redeem', 'complain', 'answer', 'complain', 'order'] as const),
+  ...(['move', 'day', 'day'] as const),
 ]
