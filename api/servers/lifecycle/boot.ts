@@ -230,7 +230,8 @@ async function moveToOtherPort(
 }
 
 function waiting(leftMs: number): StepResult<never> {
-  const takenMs = BOOT_MS - leftMs
+  // More is left than there was if the clock was set back.
+  const takenMs = Math.max(0, BOOT_MS - leftMs)
   const progress = BOOT_AT + Math.floor((takenMs / BOOT_MS) * (99 - BOOT_AT))
   const { least, most, share } = ASK_READY_MS
   return again(Math.min(most, Math.max(least, Math.floor(takenMs * share))), progress)

@@ -100,6 +100,19 @@ test('progress only grows, and ends at 100', async () => {
   expect(new Set(seen).size).toBeGreaterThan(5)
 })
 
+test('progress never falls below the boot if the clock is set back while the guest boots', async () => {
+  const t = await testApp({ simulator: { bootMs: 5_000 } })
+  const asking = vi.spyOn(t.driver, 'ready').mockImplementationOnce(async () => {
+    t.clock.advance(-7_200_000)
+    return null
+  })
+  const { body: server } = await t.call('POST', '/servers', await order(t.call))
+  await t.work()
+  expect(asking).toHaveBeenCalled()
+  const shown = await t.call('GET', `/servers/${server.server_id}`)
+  expect(shown).toMatchObject({ status: 200, body: { current_operation: { progress: 60 } } })
+})
+
 test('fifty clients, all that an account may have, that wait for one operation are all told at once', async () => {
   const t = await testApp({ simulator: { bootMs: 20_000 } })
   const { body: server } = await t.call('POST', '/servers', await order(t.call))
