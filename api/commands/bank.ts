@@ -10,7 +10,7 @@ import { type ReadConfig, withDatabase } from './operator.ts'
 import { printTable } from './print.ts'
 
 interface Given {
-  id: string
+  id: string[]
   amount: string
   purpose: string
   currency?: string
@@ -26,7 +26,10 @@ export function bankCommands(config: ReadConfig): Command {
     .command('import')
     .description("book the transfers of a bank's CSV file, each once; run it again as often as you like")
     .argument('<file>', 'CSV with a line of names, divided by commas or semicolons, in UTF-8')
-    .requiredOption('--id <column>', "column with the bank's id of the transaction")
+    .requiredOption(
+      '--id <column...>',
+      "column with the bank's id of the transaction, or the columns that tell it from all others, such as date, number and the payer's account",
+    )
     .requiredOption('--amount <column>', 'column with the sum that arrived')
     .requiredOption('--purpose <column>', 'column with the purpose, which states the reference')
     .option('--currency <column>', 'column with the currency; only rubles are booked')

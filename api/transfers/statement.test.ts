@@ -4,7 +4,7 @@ import { readStatement, StatementError } from './statement.ts'
 
 const reference = withCheck('4821093755')
 const other = withCheck('1234567890')
-const columns = { id: 'Id', amount: 'Amount', purpose: 'Purpose', currency: 'Currency' }
+const columns = { id: ['Id'], amount: 'Amount', purpose: 'Purpose', currency: 'Currency' }
 const read = (...lines: string[]) => readStatement(lines.join('\r\n'), columns)
 
 test('a statement is read with either delimiter, a decimal comma, quotes and a byte order mark', () => {
@@ -22,7 +22,7 @@ test('a line that cannot be booked says why', () => {
     `a,100,USD,${reference}`,
     `a,-100,RUB,${reference}`,
     `a,0.00,RUB,${reference}`,
-    `a,99999999999999,RUB,${reference}`,
+    `a,1234567890,RUB,${reference}`,
     `a,1e3,RUB,${reference}`,
     `=1+1,100,RUB,${reference}`,
     'a,100,RUB,4821-0937-5511',
@@ -48,4 +48,23 @@ test('a file without the columns, or with a quote that nothing ends, is refused'
   expect(() => read('Id,Amount,Purpose', '')).toThrow(StatementError)
   expect(() => read('Id,Id,Amount,Currency,Purpose', '')).toThrow(StatementError)
   expect(() => read('Id,Amount,Currency,Purpose', 'a,"1,RUB,x')).toThrow(StatementError)
+})
+
+test('a transaction is known by several columns, where the number of its order is not unique', () => {
+  const lines = ['Date,No,Amount,Purpose', `27.11.2026,1,100,${reference}`, `28.11.2026,1,100,${reference}`]
+  const byColumns = (...id: string[]) =>
+    readStatement(lines.join('\n'), { id, amount: 'Amount', purpose: 'Purpose' })
+  expect(byColumns('Date', 'No').map(({ id, reason }) => [id, reason])).toEqual([
+    ['27.11.2026-1', undefined],
+    ['28.11.2026-1', undefined],
+  ])
+  // Both were one transaction by their number alone, and the second would never be booked.
+  expect(byColumns('No').map(({ reason }) => reason)).toEqual([
+    undefined,
+    'the id is that of line 2, too: give more columns as --id',
+  ])
+  lines.push(`,1,100,${reference}`, `28.11.2026,1,100,${reference}`)
+  expect(byColumns('Date', 'No').map(({ reason }) => reason)).toEqual([
+    ...[undefined, undefined, 'invalid id of the transaction', undefined],
+  ])
 })

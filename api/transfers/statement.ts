@@ -3,9 +3,13 @@ import { referencesIn } from './reference.ts'
 /** A statement of a month of a busy account is far smaller. */
 export const MOST_BYTES = 20 * 2 ** 20
 
+/** The most digits of the rubles of a sum, as in the operator's API. */
+const MOST_DIGITS = 9
+
 /** The columns of a bank's file, by the names in its first line. */
 export interface Columns {
-  id: string
+  /** Those that tell a transaction from all others; several are joined by dashes. */
+  id: readonly string[]
   amount: string
   purpose: string
   currency?: string
@@ -35,14 +39,15 @@ export function readStatement(text: string, columns: Columns): Line[] {
       )
     return index
   }
-  const [id, amount, purpose] = [at(columns.id), at(columns.amount), at(columns.purpose)]
+  const [ids, amount, purpose] = [columns.id.map(at), at(columns.amount), at(columns.purpose)]
   const currency = columns.currency === undefined ? null : at(columns.currency)
+  const known = new Map<string, { line: number; content: string }>()
   return rows.map((row, index) => {
     const cell = (column: number) => row[column]?.trim() ?? ''
-    const common = { line: index + 2, id: cell(id), amount: cell(amount) }
+    const common = { line: index + 2, id: ids.map(cell).join('-'), amount: cell(amount) }
     if (row.length !== head.length)
       return { ...common, reason: 'its number of cells differs from the first line' }
-    if (!/^[A-Za-z0-9._/-]{1,100}$/.test(common.id))
+    if (ids.some((column) => cell(column) === '') || !/^[A-Za-z0-9._/-]{1,100}$/.test(common.id))
       return { ...common, reason: 'invalid id of the transaction' }
     if (currency !== null && !/^(RUB|RUR|643|810)$/i.test(cell(currency)))
       return { ...common, reason: 'other currency' }
@@ -51,6 +56,11 @@ export function readStatement(text: string, columns: Columns): Line[] {
     const [reference, ...others] = referencesIn(cell(purpose))
     if (reference === undefined) return { ...common, amount: rubles, reason: 'no reference in the purpose' }
     if (others.length > 0) return { ...common, amount: rubles, reason: 'several references in the purpose' }
+    const content = JSON.stringify(row)
+    const twin = known.get(common.id) ?? { line: common.line, content }
+    known.set(common.id, twin)
+    if (twin.content !== content)
+      return { ...common, reason: `the id is that of line ${twin.line}, too: give more columns as --id` }
     return { ...common, amount: rubles, reference }
   })
 }
@@ -58,8 +68,9 @@ export function readStatement(text: string, columns: Columns): Line[] {
 /** A sum such as 1 234,50 as a decimal string; null if it is not above zero. */
 function rublesOf(text: string): string | null {
   const sum = /^(\d{1,3}(?:[ \u00a0\u202f]\d{3})+|\d{1,12})(?:[.,](\d{1,2}))?$/.exec(text)
-  if (!sum) return null
-  const rubles = `${(sum[1] ?? '').replace(/\D/g, '')}.${(sum[2] ?? '').padEnd(2, '0')}`
+  const whole = (sum?.[1] ?? '').replace(/\D/g, '')
+  if (!sum || whole.length > MOST_DIGITS) return null
+  const rubles = `${whole}.${(sum[2] ?? '').padEnd(2, '0')}`
   return /[1-9]/.test(rubles) ? rubles : null
 }
 
