@@ -15,6 +15,9 @@ export function documents(call: Call) {
     /** In the language of the account's owner at the time of issue. */
     pdf: (document_id: string, options?: CallOptions) =>
       call('GET /account/documents/{document_id}/content.pdf', { path: { document_id } }, options),
+    /** The same as `pdf`: this client prefers no type of content. */
+    content: (document_id: string, options?: CallOptions) =>
+      call('GET /account/documents/{document_id}/content', { path: { document_id } }, options),
     csv: (document_id: string, options?: CallOptions) =>
       call('GET /account/documents/{document_id}/content.csv', { path: { document_id } }, options),
   }

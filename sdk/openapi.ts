@@ -275,6 +275,7 @@ export interface AccountCreate {
   name?: string | undefined
   /** The operator's own id of the account, unique in the installation, without spaces */
   external_id?: string | undefined
+  quotas?: AccountQuotas | undefined
 }
 
 export interface AccountCredit {
@@ -301,6 +302,47 @@ export interface AccountCreditList {
   items: Array<AccountCredit>
   /** Number of all matching items, not only those on this page */
   total: number
+}
+
+export interface AccountQuotas {
+  /** People in the account, and invitations; null for the default */
+  members?: number | null | undefined
+  /** Projects; null for the default */
+  projects?: number | null | undefined
+  /** SSH keys; null for the default */
+  ssh_keys?: number | null | undefined
+  /** Valid tokens; null for the default */
+  tokens?: number | null | undefined
+  /** Servers; null for the default */
+  servers?: number | null | undefined
+  /** Cores of all servers; null for the default */
+  cpu?: number | null | undefined
+  /** Memory of all servers in MB; null for the default */
+  ram_mb?: number | null | undefined
+  /** Disk of all servers in GB; null for the default */
+  disk_gb?: number | null | undefined
+  /** Webhooks; null for the default */
+  webhooks?: number | null | undefined
+  /** Published ports, besides those for SSH; null for the default */
+  ports?: number | null | undefined
+  /** Reserved public addresses, besides those that go with servers; null for the default */
+  addresses?: number | null | undefined
+  /** Private networks; null for the default */
+  networks?: number | null | undefined
+  /** Volumes; null for the default */
+  volumes?: number | null | undefined
+  /** Size of all volumes in GB; null for the default */
+  volumes_gb?: number | null | undefined
+  /** Firewalls; null for the default */
+  firewalls?: number | null | undefined
+  /** Snapshots of servers; null for the default */
+  snapshots?: number | null | undefined
+  /** Images of your own; null for the default */
+  images?: number | null | undefined
+  /** ISO images of your own; null for the default */
+  isos?: number | null | undefined
+  /** Size in GB of all files that are being uploaded or imported as images or ISOs; null for the default */
+  image_files_gb?: number | null | undefined
 }
 
 export interface Address {
@@ -1880,6 +1922,8 @@ export interface OperatedAccount {
   credit_limit: string
   /** Sum of the payments of the account, less chargebacks, in rubles with two decimals */
   paid: string
+  /** The limits that the operator set for the account, by name; all others are the defaults */
+  quotas: Record<string, number>
   /** Percent that the operator adds to the catalogue's prices for the account; below zero: a discount. Backups follow the price of their server */
   price_percent: number
   /** Prices per month of presets that have one of their own for the account, by slug; the percent does not change them */
@@ -2445,6 +2489,8 @@ export interface PaymentCreate {
   provider?: 'yookassa' | 'stripe' | undefined
   /** Saved payment method to charge, instead of a page of the provider */
   payment_method_id?: string | undefined
+  /** Another name of `payment_method_id`; give one of them */
+  method_id?: string | undefined
   /** If true, the method is saved once it has paid. It must be false with `payment_method_id`. Default: false. */
   save_method?: boolean | undefined
   /** Page to which the provider sends the customer back, paid or not (default: the billing page of the console) */
@@ -5020,6 +5066,14 @@ export interface Routes {
     }
     reply: DocumentDetails
   }
+  /** Get an invoice or statement as PDF or CSV */
+  'GET /account/documents/{document_id}/content': {
+    path: {
+      /** Id of the document, a UUID */
+      document_id: string
+    }
+    reply: Blob
+  }
   /** Get an invoice or statement as PDF */
   'GET /account/documents/{document_id}/content.pdf': {
     path: {
@@ -6041,7 +6095,7 @@ export interface Routes {
       limit?: number | undefined
       /** Number of items to skip, for pages other than the first; the `Link` header has the address of each page */
       offset?: number | undefined
-      /** Part of the e-mail address, in upper or lower case, or the whole id */
+      /** Part of the e-mail address or the name, in upper or lower case, or the whole id */
       search?: string | undefined
       /** Status of the account */
       status?: 'active' | 'suspended' | 'closed' | undefined

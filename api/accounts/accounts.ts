@@ -16,7 +16,7 @@ import { audit, record } from '../events/outbox.ts'
 import type { Quota } from '../feature.ts'
 import { tell } from './events.ts'
 import { stepsIn } from './limit-steps.ts'
-import { type Limited, limitsOf, ownLimits, readUse, requireWithin } from './quotas.ts'
+import { type GivenLimits, type Limited, limitsOf, readUse, requireWithin, writtenLimits } from './quotas.ts'
 import type { AccountTable } from './tables.ts'
 import { projectView } from './view.ts'
 
@@ -27,7 +27,7 @@ import { projectView } from './view.ts'
 export async function createAccount(
   db: Queries,
   clock: Clock,
-  account: { email: string; name: string; externalId?: string | undefined },
+  account: { email: string; name: string; externalId?: string | undefined; quotas?: GivenLimits },
 ): Promise<string | null> {
   const accountId = uuid()
   const projectId = uuid()
@@ -45,7 +45,7 @@ export async function createAccount(
         status_since: null,
         frozen_at: null,
         default_project_id: projectId,
-        quotas: '{}',
+        quotas: writtenLimits(account.quotas ?? {}),
         servers_used: 0,
         cpu_used: 0,
         ram_mb_used: 0,
@@ -136,8 +136,8 @@ export function listAccounts(db: Queries) {
 }
 
 /**
- * Accounts of every customer, newest first. @param filter.search part of an e-mail address, in upper or lower case, or
- * an id
+ * Accounts of every customer, newest first.
+ * @param filter.search part of an e-mail address or a name, in upper or lower case, or an id
  */
 export function searchAccounts(
   db: Queries,
@@ -160,7 +160,9 @@ export function searchAccounts(
   if (external_id !== undefined) matching = matching.where('external_id', '=', external_id)
   if (tag !== undefined) matching = matching.where(contains(JSON.stringify(tag), 'tags'))
   if (wanted)
-    matching = matching.where((eb) => eb.or([eb('account_id', '=', wanted), contains(wanted, 'email')]))
+    matching = matching.where((eb) =>
+      eb.or([eb('account_id', '=', wanted), contains(wanted, 'email', 'name')]),
+    )
   return pageOf(matching.orderBy('account_id', 'desc'), page)
 }
 
@@ -380,7 +382,7 @@ export function changeSmtp(
 export function changeQuotas(
   { db, clock, quotas }: Changing,
   accountId: string,
-  { change, reason }: { change: Readonly<Record<string, number | null>>; reason: string },
+  { change, reason }: { change: GivenLimits; reason: string },
 ): Promise<Record<string, number>> {
   return db.transaction().execute(async (tx) => {
     const account = tx.updateTable('accounts').where('account_id', '=', accountId)
@@ -389,9 +391,8 @@ export function changeQuotas(
       .set((eb) => ({ quotas: eb.ref('quotas') }))
       .returning(['account_id', 'quotas'])
       .executeTakeFirstOrThrow()
-    const kept = Object.entries({ ...ownLimits(before), ...change }).filter(([, limit]) => limit !== null)
-    const written = { quotas: JSON.stringify(Object.fromEntries(kept)) }
-    const row = await account.set(written).returningAll().executeTakeFirstOrThrow()
+    const written = writtenLimits(change, before)
+    const row = await account.set({ quotas: written }).returningAll().executeTakeFirstOrThrow()
     await tell(tx, row, { quotas, reason, at: clock.now() })
     return limitsOf(tx, row, quotas)
   })

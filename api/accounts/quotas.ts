@@ -27,6 +27,15 @@ export function atLimit({ name, limit }: Quota) {
   return { quota: { name, limit, used: limit, requested: 1 } }
 }
 
+/** Limits that an operator gives an account, by name; null is the default. */
+export type GivenLimits = Readonly<Record<string, number | null>>
+
+/** Changed limits as the row of an account keeps them, without those that are the default. */
+export function writtenLimits(change: GivenLimits, before: Pick<AccountTable, 'quotas'> = { quotas: '{}' }) {
+  const all = Object.entries({ ...ownLimits(before), ...change })
+  return JSON.stringify(Object.fromEntries(all.filter(([, limit]) => limit !== null)))
+}
+
 /** The limits that the operator set for an account, by name. */
 export function ownLimits({ quotas }: Pick<AccountTable, 'quotas'>): Partial<Record<string, number>> {
   const own: Partial<Record<string, number>> = JSON.parse(quotas)

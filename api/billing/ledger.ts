@@ -258,6 +258,11 @@ export async function accountsBooked(
   return rows.map(({ account_id }) => account_id)
 }
 
+/** True if an account has an entry with a reference. */
+export async function isBooked(db: Queries, accountId: string, reference: string): Promise<boolean> {
+  return (await findByReference(db, accountId, reference))?.account_id === accountId
+}
+
 /** Units. */
 export async function balanceOf(db: Queries, accountId: string): Promise<number> {
   const own = db.selectFrom('ledgers').where('account_id', '=', accountId)

@@ -56,7 +56,7 @@ function addListCommand(account: Command, config: ReadConfig): void {
   const list = account
     .command('list')
     .description('list accounts with their balances, newest first')
-    .option('--search <text>', 'only those with this in their e-mail address, or with this id')
+    .option('--search <text>', 'only those with this in their e-mail address or name, or with this id')
     .addOption(
       new Option('--status <status>', 'only those').choices(['active', 'suspended', 'closed'] as const),
     )

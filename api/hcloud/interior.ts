@@ -101,6 +101,7 @@ class InnerCall implements Call<string, unknown, unknown, unknown> {
   readonly url = ''
   readonly ifMatch = undefined
   readonly lastEventId = undefined
+  readonly accept = undefined
   operationId: string | null = null
 
   constructor(

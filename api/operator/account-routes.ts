@@ -30,9 +30,9 @@ import {
 import { createLogin } from './login.ts'
 import {
   AccountClose,
-  AccountCreate,
   AccountQuery,
   AccountUpdate,
+  accountCreate,
   Credit,
   CreditLimitChange,
   Debit,
@@ -123,8 +123,8 @@ function accountRoutes(options: OperatorAccountOptions): Route[] {
       tag,
       summary: 'Create an account for a customer',
       description:
-        'The person who signs up with its address later becomes its owner; `POST /operator/accounts/{account_id}/login` needs no sign-up. A repeat with the same address and external id returns the first account with 200.',
-      body: AccountCreate,
+        'The person who signs up with its address later becomes its owner; `POST /operator/accounts/{account_id}/login` needs no sign-up. A repeat with the same address and external id returns the first account with 200, as it is. `quotas` sets limits as `…/limits` does later.',
+      body: accountCreate(options.quotas),
       reply: { 201: OperatedAccount, 200: OperatedAccount },
       errors: [operatorProblems.account_exists],
       isRepeatable: true,

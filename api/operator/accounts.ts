@@ -11,6 +11,8 @@ import {
 } from '../accounts/accounts.ts'
 import { tell } from '../accounts/events.ts'
 import { changeTerms } from '../accounts/prices.ts'
+import { type GivenLimits, ownLimits } from '../accounts/quotas.ts'
+import { accountProblems } from '../accounts/schema.ts'
 import { refuseClosed } from '../accounts/status.ts'
 import type { AccountTable } from '../accounts/tables.ts'
 import { ownPrices } from '../accounts/view.ts'
@@ -26,6 +28,7 @@ import { ApiError, bodyIssue, invalid } from '../http/contract/problem.ts'
 import type { Remember } from '../http/contract/route.ts'
 import { currentOrigin, onBehalfOf } from '../http/limits/origin.ts'
 import { formatMoney, parseMoney } from '../money.ts'
+import { isGone, paymentBookedAs, returnsOf } from '../payments/payments.ts'
 import { canonicalEmail } from '../people/person/people.ts'
 import { operatedServers } from '../servers/queries.ts'
 import { repriceAccount } from '../servers/repricing.ts'
@@ -81,6 +84,7 @@ async function viewsOf(db: Database, rows: readonly AccountTable[]): Promise<Ope
       balance: formatMoney(ledger?.balance ?? 0),
       credit_limit: formatMoney(ledger?.credit_limit ?? 0),
       paid: formatMoney(ledger?.paid ?? 0),
+      quotas: ownLimits(row),
       ...ownPrices(row),
       is_depleted: (ledger?.depleted_since ?? null) !== null,
       server_count: row.servers_used,
@@ -107,12 +111,12 @@ export async function showAccount({ db }: Place, accountId: string): Promise<Ope
  */
 export async function openAccount(
   place: Place,
-  { email: given, name, external_id: externalId }: AccountCreate,
+  { email: given, name, external_id: externalId, quotas }: AccountCreate,
 ): Promise<{ account: OperatedAccount; isNew: boolean }> {
   const { db, clock } = place
   const email = canonicalEmail(given)
   const accountId = await asOperator(() =>
-    createAccount(db, clock, { email, name: name || email, externalId }),
+    createAccount(db, clock, { email, name: name || email, externalId, quotas: givenLimits(quotas ?? {}) }),
   )
   if (accountId) return { account: await showAccount(place, accountId), isNew: true }
   const [byEmail, byExternalId] = await Promise.all([
@@ -146,14 +150,19 @@ export async function updateAccount(
 export async function setLimits(
   place: Place,
   accountId: string,
-  change: { limits: Readonly<Record<string, number | null | undefined>>; reason: string },
+  change: { limits: Limits; reason: string },
 ): Promise<OperatedAccount> {
   const { limits, reason } = change
-  const given = Object.entries(limits).flatMap(([name, limit]) =>
-    limit === undefined ? [] : [[name, limit]],
-  )
-  await asOperator(() => changeQuotas(place, accountId, { change: Object.fromEntries(given), reason }))
+  await asOperator(() => changeQuotas(place, accountId, { change: givenLimits(limits), reason }))
   return showAccount(place, accountId)
+}
+
+type Limits = Readonly<Record<string, number | null | undefined>>
+
+function givenLimits(limits: Limits): GivenLimits {
+  return Object.fromEntries(
+    Object.entries(limits).flatMap(([name, limit]) => (limit === undefined ? [] : [[name, limit]])),
+  )
 }
 
 /** Sets the prices of an account; what it has costs them from this moment. @throws ApiError validation_failed */
@@ -315,7 +324,7 @@ export async function closeAccount(
 
 /**
  * Books an entry as `post` does. A closed account gets no money, but what it has may be paid back.
- * @throws ApiError account_suspended if the account is closed
+ * @throws ApiError account_suspended if the account is closed, reference_taken if it is that of another payment
  */
 export function book(
   { db, clock }: Pick<Place, 'db' | 'clock'>,
@@ -323,9 +332,35 @@ export function book(
 ): ReturnType<typeof post> {
   return db.transaction().execute(async (tx) => {
     const booked = await post(tx, clock, entry)
-    if (booked.isNew && entry.amount > 0) await refuseClosed(tx, entry.accountId)
+    if (booked.isNew && entry.amount > 0) {
+      await refuseClosed(tx, entry.accountId)
+      await refuseWrongPayment(tx, entry)
+    }
     return booked
   })
+}
+
+/**
+ * A held payment is booked by hand with its reference. It must not be in another account, nor after money of it went
+ * back: nothing would take that from the balance.
+ * @throws ApiError reference_taken
+ */
+async function refuseWrongPayment(
+  tx: Queries,
+  { accountId, reference }: Parameters<typeof post>[2],
+): Promise<void> {
+  const payment = reference ? await paymentBookedAs(tx, reference) : undefined
+  if (!payment) return
+  const refusal = (why: string) =>
+    new ApiError(
+      operatorProblems.reference_taken,
+      `Nothing changed: the reference ${reference} is that of ${why}.`,
+    )
+  if (payment.account_id !== accountId) throw refusal(`a payment of the account ${payment.account_id}`)
+  if ((await returnsOf(tx, [payment.payment_id])).some(isGone))
+    throw refusal(
+      'a payment that was paid back, or is about to be. Credit what is left with another reference',
+    )
 }
 
 /**
@@ -342,7 +377,7 @@ export async function bookFor(
   const amount = sign * parseMoney(entry.amount)
   await asOperator(() => book(place, { accountId, type, amount, description, reference })).catch(
     (error: unknown) => {
-      if (error instanceof ApiError)
+      if (error instanceof ApiError && error.type === accountProblems.account_suspended)
         throw new ApiError(
           operatorProblems.account_status_conflict,
           `Nothing changed: the account is closed.`,

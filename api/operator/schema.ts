@@ -55,6 +55,12 @@ export const OperatedAccount = Type.Object(
     balance: money('Sum of all transactions; negative if the account owes money'),
     credit_limit: money('Amount that the account may owe; 0.00 if it pays in advance', '0.00'),
     paid: money('Sum of the payments of the account, less chargebacks'),
+    quotas: Type.Unsafe<Partial<Record<string, number>>>({
+      type: 'object',
+      additionalProperties: { type: 'integer' },
+      description: 'The limits that the operator set for the account, by name; all others are the defaults',
+      examples: [{ servers: 5 }],
+    }),
     ...ownPrices,
     is_depleted: Type.Boolean({
       description: 'Whether the balance is used up while something is billed',
@@ -88,7 +94,7 @@ export const AccountQuery = Type.Object({
   search: Type.Optional(
     Type.String({
       maxLength: 254,
-      description: 'Part of the e-mail address, in upper or lower case, or the whole id',
+      description: 'Part of the e-mail address or the name, in upper or lower case, or the whole id',
       examples: ['ann@'],
     }),
   ),
@@ -105,15 +111,35 @@ const CustomerName = Type.String({
   errorMessage: 'must not contain control characters.',
 })
 
-export const AccountCreate = Type.Object(
-  {
-    email: EmailAddress,
-    name: Type.Optional(CustomerName),
-    external_id: Type.Optional(ExternalId),
-  },
-  { title: 'AccountCreate', description: 'A new account for a customer' },
-)
-export type AccountCreate = Static<typeof AccountCreate>
+const limit = ({ description, limit }: Quota) =>
+  Type.Optional(
+    nullable(Type.Integer({ minimum: 0, maximum: 999_999_999 }), {
+      description: `${description}; null for the default`,
+      examples: [limit],
+    }),
+  )
+const limitsOf = (quotas: readonly Quota[]) =>
+  Object.fromEntries(quotas.map((quota) => [quota.name, limit(quota)]))
+
+/** A new account, perhaps with limits of its own by the name of the quota. */
+export function accountCreate(quotas: readonly Quota[]) {
+  return Type.Object(
+    {
+      email: EmailAddress,
+      name: Type.Optional(CustomerName),
+      external_id: Type.Optional(ExternalId),
+      quotas: Type.Optional(
+        Type.Object(limitsOf(quotas), {
+          title: 'AccountQuotas',
+          description: 'Limits that differ from the defaults (default: none)',
+          examples: [{ servers: 5 }],
+        }),
+      ),
+    },
+    { title: 'AccountCreate', description: 'A new account for a customer' },
+  )
+}
+export type AccountCreate = Static<ReturnType<typeof accountCreate>>
 
 export const AccountUpdate = Type.Object(
   {
@@ -152,16 +178,9 @@ export const Reason = Type.String({
 
 /** Limits of an account that an operator sets, by the name of the quota. */
 export function limitChange(quotas: readonly Quota[]) {
-  const limit = ({ description, limit }: Quota) =>
-    Type.Optional(
-      nullable(Type.Integer({ minimum: 0, maximum: 999_999_999 }), {
-        description: `${description}; null for the default`,
-        examples: [limit],
-      }),
-    )
   return Type.Object(
     {
-      limits: Type.Object(Object.fromEntries(quotas.map((quota) => [quota.name, limit(quota)])), {
+      limits: Type.Object(limitsOf(quotas), {
         description: 'The limits to set; others stay',
         minProperties: 1,
       }),

@@ -13,7 +13,7 @@ import { NoAnswer } from '../outgoing.ts'
 import { askedSum, partFor, sumOf } from './charging.ts'
 import { chargeOf } from './exchange.ts'
 import { chargedMethod, findMethod, requireRoomForMethod } from './methods.ts'
-import { type PaymentProvider, Refused } from './provider.ts'
+import { type PaymentProvider, providerNames, Refused } from './provider.ts'
 import { MOST_OPEN, type PaymentCreate, paymentProblems, type RefundCreate } from './schema.ts'
 import type { PaymentReturnTable, PaymentTable } from './tables.ts'
 
@@ -57,15 +57,13 @@ function ofAccount(db: Queries, accountId: string) {
 export async function startPayment(
   paying: Paying,
   accountId: string,
-  { provider: wanted, return_url, payment_method_id: method_id, save_method = false, ...sum }: PaymentCreate,
+  request: PaymentCreate,
   remember: Remember,
 ): Promise<PaymentTable> {
+  const { provider: wanted, return_url, save_method = false } = request
   const { db, clock, providers, siteUrl } = paying
-  const { amount, foreign, isTakenBy } = sumOf(paying.catalog, sum)
-  if (method_id !== undefined && save_method)
-    throw invalid([
-      bodyIssue('save_method', 'mutually_exclusive', 'save_method must be false with payment_method_id.'),
-    ])
+  const { amount, foreign, isTakenBy } = sumOf(paying.catalog, request)
+  const method_id = wantedMethod(request)
   const name = method_id === undefined ? wanted : (await findMethod(db, accountId, method_id)).provider
   if (wanted !== undefined && wanted !== name)
     throw invalid([
@@ -102,6 +100,18 @@ export async function startPayment(
     await remember(tx, paymentId)
   })
   return continuePayment(paying, row, true)
+}
+
+/** The saved method that a request names, by either name. @throws ApiError validation_failed */
+function wantedMethod({ payment_method_id, method_id, save_method }: PaymentCreate): string | undefined {
+  const excluding = (field: string, sentence: string) =>
+    invalid([bodyIssue(field, 'mutually_exclusive', sentence)])
+  if (payment_method_id !== undefined && method_id !== undefined)
+    throw excluding('method_id', 'Give either payment_method_id or method_id.')
+  const named = payment_method_id ?? method_id
+  if (named !== undefined && save_method)
+    throw excluding('save_method', 'save_method must be false with payment_method_id.')
+  return named
 }
 
 export function paymentsOff(providers: readonly PaymentProvider[]): ApiError {
@@ -211,6 +221,14 @@ export async function findAnyPayment(db: Queries, paymentId: string): Promise<Pa
   return found(row, paymentProblems.payment_not_found)
 }
 
+/** The payment whose entry in the ledger has, or would have, a reference. */
+export async function paymentBookedAs(db: Queries, reference: string): Promise<PaymentTable | undefined> {
+  const [, provider = '', providerId = ''] = /^([^:]+):(.+)$/.exec(reference) ?? []
+  if (!providerNames.some((name) => name === provider)) return undefined
+  const known = db.selectFrom('payments').selectAll().where('provider', '=', provider)
+  return known.where('provider_id', '=', providerId).executeTakeFirst()
+}
+
 /** The refunds and disputes of payments, oldest first. */
 export function returnsOf(db: Queries, paymentIds: readonly string[]): Promise<PaymentReturnTable[]> {
   if (paymentIds.length === 0) return Promise.resolve([])
@@ -264,7 +282,7 @@ export function requestRefund(
 }
 
 /** True for a return that is not over, and one that was. */
-const isGone = ({ status }: PaymentReturnTable) => status === 'requested' || status === 'taken'
+export const isGone = ({ status }: PaymentReturnTable) => status === 'requested' || status === 'taken'
 
 /** The part of a payment, in units, that has not gone back and is not about to. */
 function refundable(payment: PaymentTable, returns: readonly PaymentReturnTable[]): number {

@@ -164,6 +164,9 @@ export const PaymentCreate = Type.Object(
         'Saved payment method to charge, instead of a page of the provider',
       ),
     ),
+    method_id: Type.Optional(
+      uuid('01a1fb44-5b20-7e2d-9f5c-3a2f1e0d9c8b', 'Another name of `payment_method_id`; give one of them'),
+    ),
     save_method: Type.Optional(
       Type.Boolean({
         description:

@@ -1,6 +1,6 @@
 import { v7 as uuid } from 'uuid'
 import { isClosed } from '../accounts/status.ts'
-import { post, ReferenceTaken } from '../billing/ledger.ts'
+import { isBooked, post, ReferenceTaken } from '../billing/ledger.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
 import type { Secrets } from '../secrets.ts'
@@ -169,7 +169,10 @@ async function settleReturn(
   return null
 }
 
-/** Moves the amount of a refund or dispute out of the balance, or back into it; one that was never booked stays out. */
+/**
+ * Moves the amount of a refund or dispute out of the balance, or back into it. What was never in the balance stays out; a
+ * held payment is in it if the operator has credited it with its reference.
+ */
 async function move(
   tx: Queries,
   clock: Clock,
@@ -179,14 +182,17 @@ async function move(
   const { kind, amount, provider_id } = row
   gone[kind === 'refund' ? 'refunded' : 'disputed'] -= sign * amount
   parts[kind] -= sign * (row.charge_amount ?? 0)
-  if (payment.status !== 'succeeded' || provider_id === null || amount === 0) return
+  if (payment.provider_id === null || provider_id === null || amount === 0) return
+  const reference = referenceOf(payment, provider_id)
+  const cause = sign < 0 ? referenceOf(payment, payment.provider_id) : reference
+  if (payment.status !== 'succeeded' && !(await isBooked(tx, payment.account_id, cause))) return
   const about = sign < 0 ? `${kind} of a payment` : `${kind} of a payment, reversed`
   await post(tx, clock, {
     accountId: payment.account_id,
     type: 'payment',
     amount: sign * amount,
     description: `${about} through ${payment.provider}`,
-    reference: `${referenceOf(payment, provider_id)}${sign < 0 ? '' : ':reversed'}`,
+    reference: `${reference}${sign < 0 ? '' : ':reversed'}`,
   })
 }
 

@@ -165,7 +165,7 @@ test('an operator finds an account, credits, suspends and resumes it, by clickin
   await page.getByRole('alert').getByText('operator_required').waitFor()
   await makeOperator(t, page)
   const [{ email = '' } = {}] = await t.db.selectFrom('accounts').select('email').execute()
-  await page.getByLabel('E-mail address or ID').fill(email.toUpperCase())
+  await page.getByLabel('E-mail address, name or ID').fill(email.toUpperCase())
   const row = page.getByRole('row').filter({ hasText: email })
   await row.getByText('Active').waitFor()
   await expect.poll(() => page.url()).toContain('q=')

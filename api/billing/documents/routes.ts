@@ -7,6 +7,7 @@ import { documentFile, documentView, findDocument, listDocuments } from './docum
 import { documentPdf } from './pdf.ts'
 import {
   Document,
+  DocumentContentFile,
   DocumentCsv,
   DocumentDetails,
   type DocumentFile,
@@ -59,8 +60,43 @@ export function documentRoutes({ db }: { db: Database }): Route[] {
       reply: { 200: DocumentDetails },
       run: async ({ loaded }) => loaded,
     }),
+    contentRoute(db),
     ...fileRoutes(db),
   ]
+}
+
+function contentRoute(db: Database): Route {
+  return route({
+    id: 'getDocumentContent',
+    path: `${path}/:document_id/content`,
+    ...onDocument(db, documentFile),
+    summary: 'Get an invoice or statement as PDF or CSV',
+    description:
+      'The file of the type that `Accept` prefers, `application/pdf` or `text/csv`; PDF if it prefers neither. The same as `content.pdf` and `content.csv`, which links and browsers can name.',
+    reply: { 200: DocumentContentFile },
+    contentTypes: ['application/pdf', 'text/csv'],
+    run: async ({ loaded, accept, setHeader }) => {
+      const isCsv = prefersCsv(accept)
+      nameFile(setHeader, loaded, isCsv ? 'csv' : 'pdf')
+      setHeader('vary', 'accept')
+      setHeader('content-type', isCsv ? 'text/csv; charset=utf-8' : 'application/pdf')
+      return isCsv ? documentCsv(loaded) : documentPdf(loaded)
+    },
+  })
+}
+
+/** True if a client prefers CSV to PDF (RFC 9110, 12.5.1). @param accept the header, which a client may have sent none of */
+function prefersCsv(accept = ''): boolean {
+  const weights = new Map(accept.toLowerCase().split(',').map(weighed))
+  const weight = (names: readonly string[]) =>
+    names.map((name) => weights.get(name)).find((known) => known !== undefined) ?? 0
+  return weight(['text/csv', 'text/*', '*/*']) > weight(['application/pdf', 'application/*', '*/*'])
+}
+
+function weighed(range: string): [type: string, weight: number] {
+  const [type = '', ...parameters] = range.split(';').map((part) => part.trim())
+  const given = parameters.find((parameter) => parameter.startsWith('q='))
+  return [type, given === undefined ? 1 : Number(given.slice(2))]
 }
 
 function fileRoutes(db: Database): Route[] {

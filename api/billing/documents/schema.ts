@@ -259,6 +259,12 @@ export const DocumentPdf = Type.String({
   examples: ['%PDF-1.3'],
 })
 
+export const DocumentContentFile = Type.String({
+  format: 'binary',
+  description: 'PDF in A4, or CSV (RFC 4180)',
+  examples: ['%PDF-1.3'],
+})
+
 export const DocumentCsv = Type.String({
   description: 'RFC 4180, with a header line',
   examples: [

@@ -243,8 +243,9 @@ function successes(route: Route, components: Components): Json {
       ...(carriesEtag(route) ? (['ETag'] as const) : []),
       ...(takesKey(route) ? (['Idempotency-Replayed'] as const) : []),
     ]
-    const type = route.contentType ?? 'application/json'
-    const content = schema && { [type]: contentOf(schema, components, route.examples?.[Number(status)]) }
+    const types = route.contentTypes ?? [route.contentType ?? 'application/json']
+    const shown = schema && contentOf(schema, components, route.examples?.[Number(status)])
+    const content = shown && Object.fromEntries(types.map((type) => [type, shown]))
     return [
       status,
       { description: TEXTS[status] ?? 'OK', headers: refs(...own), ...(content ? { content } : {}) },

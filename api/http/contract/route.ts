@@ -66,6 +66,8 @@ export interface Call<Params extends string, Query, Body, Loaded> {
   ifMatch: string | undefined
   /** The Last-Event-ID header: where a stream continues. */
   lastEventId: string | undefined
+  /** The Accept header: the types of content that the client wants. */
+  accept: string | undefined
   setHeader: SetHeader
   /** Passes the action of the request to the security log; it is logged if the request succeeds. */
   report(report: Report): void
@@ -157,6 +159,8 @@ interface Described<Params extends string, Query extends TObject, Body extends T
   isOfToken?: true
   /** The content type of a success. (default: application/json) */
   contentType?: string
+  /** The content types of a success, if its client decides; `run` sets the one of its reply. */
+  contentTypes?: readonly string[]
   /** It shows or ends somebody's access: nobody who uses up the account's requests may keep others from it. */
   isAboutAccess?: true
   /** Replies carry an ETag, and a client that already has this version gets 304. */

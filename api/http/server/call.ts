@@ -111,6 +111,10 @@ export class HttpCall implements Call<string, unknown, unknown, unknown> {
     return lastEventIdOf(this.#exchange.request)
   }
 
+  get accept(): string | undefined {
+    return this.#exchange.request.headers.accept
+  }
+
   // Routes destructure these from their call, so they must not use `this`.
   get remember() {
     const { known, idempotency } = this.#exchange

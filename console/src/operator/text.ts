@@ -4,7 +4,7 @@ export const useOperatorText = messages({
   en: {
     accounts: 'Accounts',
     accountsAbout: 'All customers of this installation.',
-    search: 'E-mail address or ID',
+    search: 'E-mail address, name or ID',
     anyStatus: 'Any status',
     account: 'Account',
     id: 'ID',
@@ -93,7 +93,7 @@ export const useOperatorText = messages({
   ru: {
     accounts: 'Аккаунты',
     accountsAbout: 'Все клиенты этой установки.',
-    search: 'Адрес почты или ID',
+    search: 'Адрес почты, имя или ID',
     anyStatus: 'Любой статус',
     account: 'Аккаунт',
     id: 'ID',

@@ -112,7 +112,7 @@ test('a document that was changed in the database is not shown', async () => {
     .set({ content: content.replace('10000', '90000') })
     .execute()
   const [listed] = await documents(t)
-  for (const what of ['', '/content.pdf', '/content.csv'])
+  for (const what of ['', '/content', '/content.pdf', '/content.csv'])
     expect((await t.call('GET', `/account/documents/${listed?.document_id}${what}`)).status).toBe(500)
 })
 
@@ -138,6 +138,39 @@ test('the PDF is in the language of the owner, with Cyrillic and the hash of the
     ]),
   )
   expect(lines.join()).not.toContain('\uFFFD')
+})
+
+test('the content of a document is PDF or CSV, as Accept prefers', async () => {
+  const t = await testApp(selling())
+  await until(t, '2026-12-01T00:00:00Z')
+  const [{ document_id: id } = { document_id: NOBODY }] = await documents(t)
+  const get = (what: string, accept?: string) => {
+    const headers = { authorization: `Bearer ${t.token}`, ...(accept === undefined ? {} : { accept }) }
+    return t.app.http.inject({ url: `/v1/account/documents/${id}/${what}`, headers })
+  }
+  const csv = await get('content.csv')
+  for (const accept of ['text/csv', 'application/pdf;q=0.5, text/csv', 'text/*', 'TEXT/CSV; q=1'])
+    expect(await get('content', accept)).toMatchObject({
+      ...{ statusCode: 200, payload: csv.payload },
+      headers: {
+        'content-type': 'text/csv; charset=utf-8',
+        'content-disposition': csv.headers['content-disposition'],
+        vary: 'accept',
+      },
+    })
+  const { rawPayload } = await pdfOf(t)
+  for (const accept of [
+    undefined,
+    '*/*',
+    'application/pdf',
+    'application/json',
+    'text/csv;q=0, */*',
+    ';,;q=x',
+  ])
+    expect(await get('content', accept)).toMatchObject({
+      ...{ statusCode: 200, rawPayload },
+      headers: { 'content-type': 'application/pdf' },
+    })
 })
 
 test('a month with payments only has a statement, and one without entries has no document', async () => {

@@ -34,7 +34,7 @@ export async function walkPayments(meter: Meter): Promise<void> {
   await meter.note('issue a statement', () => t.app.billing.look())
   const { items } = (await call('GET', '/account/documents')).body
   const own = `/account/documents/${items[0].document_id}`
-  for (const what of ['', '/content.pdf', '/content.csv']) await call('GET', `${own}${what}`)
+  for (const what of ['', '/content', '/content.pdf', '/content.csv']) await call('GET', `${own}${what}`)
   await operator('GET', `/operator/accounts/${t.accountId}/documents`)
   await call('POST', '/account/payments', { amount_rub: '500', provider: 'stripe', save_method: true })
   played.last.status = 'succeeded'

@@ -61,6 +61,7 @@ test('a shop opens an account once, finds it by its own id, sets its limits and 
   for (const body of taken)
     expect(codeOf(await shop('POST', '/operator/accounts', body))).toEqual([409, 'account_exists'])
   const found = (await shop('GET', '/operator/accounts?external_id=shop-1')).body
+  expect((await shop('GET', '/operator/accounts?search=ANN')).body).toMatchObject({ items: [{ account_id }] })
   expect(found).toMatchObject({ total: 1, items: [{ account_id }] })
   expect((await shop('GET', '/operator/accounts?external_id=shop-2')).body.total).toBe(0)
   const path = `/operator/accounts/${account_id}`
@@ -103,8 +104,36 @@ test('a shop signs a customer in by a link, once and for five minutes, and the c
   expect((await first.call('GET', '/account/me')).body).toMatchObject({ account_id })
   expect((await enter(body.url)).reply.status).toBeGreaterThanOrEqual(400)
   const second = (await login()).body
+  // The owner sees who made each link, and that the first made them a member.
+  const { items } = (await first.call('GET', '/account/audit')).body
+  const by = "createLogin, by the operator's token shop"
+  expect(items.slice(0, 2)).toMatchObject([
+    { action: by, object_type: 'person' },
+    { action: by, object_type: 'member' },
+  ])
   t.clock.advance(5 * 60_000)
   expect((await enter(second.url)).reply.status).toBeGreaterThanOrEqual(400)
+})
+
+test('a shop opens an account with limits of its own, and reads which it has', async () => {
+  const { t, shop } = await withShop()
+  const wanted = { email: 'ann@example.com', quotas: { servers: 1, cpu: null } }
+  const opened = await shop('POST', '/operator/accounts', wanted)
+  expect(opened).toMatchObject({ status: 201, body: { quotas: { servers: 1 } } })
+  const { account_id } = opened.body
+  const customer = t.callAs(await t.makeToken(['account:read'], { accountId: account_id }))
+  expect((await customer('GET', '/account/me')).body.quotas).toMatchObject({
+    ...{ servers: { limit: 1 }, cpu: { limit: 8 } },
+  })
+  // A repeat changes nothing.
+  const again = await shop('POST', '/operator/accounts', { ...wanted, quotas: { servers: 9 } })
+  expect(again).toMatchObject({ status: 200, body: { account_id, quotas: { servers: 1 } } })
+  const change = { limits: { servers: null, cpu: 4 }, reason: 'Plan S' }
+  const changed = await shop('POST', `/operator/accounts/${account_id}/limits`, change)
+  expect(changed.body.quotas).toEqual({ cpu: 4 })
+  expect((await shop('GET', `/operator/accounts/${account_id}`)).body.quotas).toEqual({ cpu: 4 })
+  for (const quotas of [{ servers: -1 }, { horses: 1 }, { servers: '1' }, []])
+    expect((await shop('POST', '/operator/accounts', { email: 'bob@example.com', quotas })).status).toBe(422)
 })
 
 test('no link signs in an operator, or the person whose address somebody typed in a shop', async () => {

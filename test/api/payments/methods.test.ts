@@ -150,6 +150,9 @@ test('a charge names a method of the account alone, at the provider that has sav
     call('POST', '/account/payments', { amount_rub: '500', payment_method_id, ...body })
   expect(codeOf(await start({ provider: 'yookassa' }))).toEqual([422, 'validation_failed'])
   expect(codeOf(await start({ save_method: true }))).toEqual([422, 'validation_failed'])
+  expect(codeOf(await start({ method_id: payment_method_id }))).toEqual([422, 'validation_failed'])
+  const short = { amount_rub: '500', method_id: payment_method_id }
+  expect(await t.call('POST', '/account/payments', short)).toMatchObject({ status: 201, body: { url: null } })
   const other = t.callAs(await t.makeToken(['read', 'write'], { accountId: await t.makeAccount('0') }))
   expect(codeOf(await start({}, other))).toEqual([404, 'payment_method_not_found'])
 })

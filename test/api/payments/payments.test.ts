@@ -129,6 +129,46 @@ test('what does not match is not booked, and the operator sees why', async () =>
   expect((await problems())[2]).toBeNull()
 })
 
+test('what goes back of a held payment leaves the balance only if the operator has credited it by hand', async () => {
+  const { t, shop, played, look } = await withPayments()
+  const credit = (reference: string, amount = '499.99', account = t.accountId) =>
+    shop('POST', `/operator/accounts/${account}/credit`, {
+      amount,
+      type: 'payment',
+      reason: 'Held',
+      reference,
+    })
+  const held = async () => {
+    const { body } = await t.call('POST', '/account/payments', { amount_rub: '500', provider: 'stripe' })
+    Object.assign(played.last, { status: 'succeeded', kopecks: 49_999 })
+    await look()
+    const shown = (await shop('GET', `/operator/payments/${body.payment_id}`)).body
+    expect(shown).toMatchObject({ status: 'held', reference: `stripe:${played.last.id}` })
+    return { payment: played.last, reference: shown.reference }
+  }
+  const first = await held()
+  const other = await credit(first.reference, '499.99', await t.makeAccount('0'))
+  expect(codeOf(other)).toEqual([409, 'reference_taken'])
+  expect((await credit(first.reference)).status).toBe(200)
+  const dispute = played.back(first.payment, { kind: 'dispute', kopecks: 49_999, status: 'needs_response' })
+  await look(2 * DAY)
+  expect(await ledger(t)).toEqual(['499.99', '-499.99'])
+  dispute.status = 'won'
+  await look(2 * DAY)
+  expect(await ledger(t)).toEqual(['499.99', '-499.99', '499.99'])
+
+  const second = await held()
+  const back = played.back(second.payment, { kind: 'dispute', kopecks: 49_999, status: 'needs_response' })
+  await look(2 * DAY)
+  // It would be in the balance, although the bank has taken it.
+  const late = await credit(second.reference)
+  expect(codeOf(late)).toEqual([409, 'reference_taken'])
+  expect(late.body.detail).toContain('paid back')
+  back.status = 'won'
+  await look(2 * DAY)
+  expect(await ledger(t)).toHaveLength(3)
+})
+
 test.each(PROVIDERS)(
   'refunds and disputes of %s are booked once each, and a won dispute back',
   async (provider) => {
