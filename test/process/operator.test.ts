@@ -42,6 +42,46 @@ test(
 )
 
 test(
+  'an operator keeps name, own id, tags and notes of an account, and finds it by them',
+  async () => {
+    const env = { BERTH_DATA: folder() }
+    const account = (...words: string[]) => run(['account', ...words], env)
+    for (const email of ['ann@example.com', 'bob@example.com']) await account('create', email)
+    const own = [
+      '--name',
+      'Ann Lee',
+      '--external-id',
+      'crm-7',
+      '--tags',
+      'vip,reseller',
+      '--notes',
+      'Mondays',
+    ]
+    expect((await account('describe', 'ann@example.com', ...own)).code).toBe(0)
+    const shown = (await account('show', 'ann@example.com')).stdout
+    for (const line of [/^name: +Ann Lee$/m, /^external id: +crm-7$/m, /^tags: +vip, reseller$/m])
+      expect(shown).toMatch(line)
+    for (const filter of [
+      ['--external-id', 'crm-7'],
+      ['--tag', 'vip'],
+      ['--search', 'lee'],
+    ]) {
+      const { stdout } = await account('list', ...filter)
+      expect([filter, stdout.match(/\S+@\S+/g)]).toEqual([filter, ['ann@example.com']])
+    }
+    const taken = await account('describe', 'bob@example.com', '--external-id', 'crm-7')
+    expect(taken).toMatchObject({ code: 1, stderr: expect.stringContaining('crm-7') })
+    expect((await account('describe', 'bob@example.com', '--tags', 'A b')).code).toBe(1)
+    await account('describe', 'ann@example.com', '--external-id', '', '--tags', '', '--notes', '')
+    expect((await account('list', '--tag', 'vip')).stdout).not.toContain('@')
+    expect((await account('show', 'ann@example.com')).stdout).toMatch(
+      /^name: +Ann Lee\nexternal id: +none\n/m,
+    )
+  },
+  TIMEOUT_MS,
+)
+
+test(
   'an operator finds the server of a port, and stops, starts and deletes it while the service runs',
   async () => {
     const data = folder()

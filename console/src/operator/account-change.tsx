@@ -1,16 +1,20 @@
 import type { Credit, OperatedAccount } from '@berth/sdk'
 import { useMutation } from '@tanstack/react-query'
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { berth, queryClient } from '../client.ts'
 import { typedRubles } from '../format.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { SelectField, TextField } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import { useFieldError } from '../ui/problems.ts'
+import { CloseForm, CreditLimitForm, DescribeForm, LimitsForm } from './account-forms.tsx'
+import { useAccountFormsText } from './account-forms-text.ts'
 import { ReasonField } from './reason-field.tsx'
 import { useOperatorText } from './text.ts'
 
-export type Change = 'credit' | 'prices' | 'suspend' | 'freeze' | 'resume'
+export type Change =
+  | keyof typeof statusCalls
+  | ('credit' | 'debit' | 'prices' | 'describe' | 'limits' | 'credit_limit' | 'close')
 
 interface ChangeProps {
   account: OperatedAccount
@@ -21,29 +25,50 @@ interface ChangeProps {
 /** An operator's change of an account, with the reason that the customer sees. */
 export function AccountChange({ account, change, onClose }: ChangeProps) {
   const t = useOperatorText()
+  const { titles: more } = useAccountFormsText()
   const titles = {
+    ...more,
     credit: t.creditOf,
     prices: t.pricesOf,
     suspend: t.suspendOf,
     freeze: t.freezeOf,
     resume: t.resumeOf,
   }
-  const id = account.account_id
   const onDone = async () => {
-    await queryClient.invalidateQueries({ queryKey: ['operator', 'accounts'] })
+    await refreshAccounts()
     onClose()
   }
+  const props = { account, onDone, onCancel: onClose }
+  if (change === 'close') return <CloseForm {...props} />
   return (
     <Dialog title={titles[change](account.email)} onClose={onClose}>
-      {change === 'credit' ? (
-        <CreditForm id={id} onDone={onDone} onCancel={onClose} />
-      ) : change === 'prices' ? (
-        <PricesForm account={account} onDone={onDone} onCancel={onClose} />
-      ) : (
-        <StatusForm id={id} change={change} onDone={onDone} onCancel={onClose} />
-      )}
+      {formOf(change, props)}
     </Dialog>
   )
+}
+
+export const refreshAccounts = () => queryClient.invalidateQueries({ queryKey: ['operator', 'accounts'] })
+
+function formOf(
+  change: Exclude<Change, 'close'>,
+  { account, ...rest }: Omit<FormProps, 'id'> & { account: OperatedAccount },
+): ReactNode {
+  const props = { ...rest, id: account.account_id }
+  switch (change) {
+    case 'credit':
+    case 'debit':
+      return <CreditForm {...props} call={change} />
+    case 'prices':
+      return <PricesForm {...rest} account={account} />
+    case 'describe':
+      return <DescribeForm {...rest} account={account} />
+    case 'limits':
+      return <LimitsForm {...rest} account={account} />
+    case 'credit_limit':
+      return <CreditLimitForm {...rest} account={account} />
+    default:
+      return <StatusForm {...props} change={change} />
+  }
 }
 
 interface FormProps {
@@ -121,23 +146,26 @@ function PricesForm({ account, onDone, onCancel }: Omit<FormProps, 'id'> & { acc
 }
 
 const kinds = ['payment', 'correction'] as const
+const moneyCalls = { credit: berth.operator.creditAccount, debit: berth.operator.debitAccount }
 
-function CreditForm({ id, onDone, onCancel }: FormProps) {
+/** Adds to the balance, or takes from it. */
+function CreditForm({ id, call, onDone, onCancel }: FormProps & { call: keyof typeof moneyCalls }) {
   const t = useOperatorText()
+  const { actions, debitKinds } = useAccountFormsText()
+  const titles = { credit: t.kinds, debit: debitKinds }[call]
   const [amount, setAmount] = useState('')
-  const [type, setType] = useState<Credit['type']>('payment')
+  const [type, setType] = useState<Credit['type']>(call === 'credit' ? 'payment' : 'correction')
   const [reason, setReason] = useState('')
   // The reference stays the same while the form is open, so that a payment sent twice is booked once.
   const [reference, setReference] = useState(() => `console-${Date.now()}`)
   const mutation = useMutation({
-    mutationFn: () =>
-      berth.operator.creditAccount(id, { amount: typedRubles(amount), type, reason, reference }),
+    mutationFn: () => moneyCalls[call](id, { amount: typedRubles(amount), type, reason, reference }),
     onSuccess: onDone,
   })
   const errorOf = useFieldError(mutation.error)
   return (
     <Form
-      submit={t.credit}
+      submit={call === 'credit' ? t.credit : actions.debit}
       mutation={mutation}
       isReady={amount.trim() !== '' && reason.trim() !== '' && reference !== ''}
       onSubmit={() => mutation.mutate()}
@@ -154,7 +182,7 @@ function CreditForm({ id, onDone, onCancel }: FormProps) {
       <SelectField
         label={t.kind}
         value={type}
-        options={kinds.map((value) => ({ value, title: t.kinds[value] }))}
+        options={kinds.map((value) => ({ value, title: titles[value] }))}
         onChange={setType}
       />
       <ReasonField reason={reason} error={mutation.error} onChange={setReason} />

@@ -3,7 +3,9 @@ import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useFormats } from '../format.ts'
+import { Button } from '../ui/button.tsx'
 import { CopyId } from '../ui/copy.tsx'
+import { Dialog } from '../ui/dialog.tsx'
 import { Select } from '../ui/field.tsx'
 import { Menu, type MenuItem } from '../ui/menu.tsx'
 import { Page } from '../ui/page.tsx'
@@ -12,7 +14,9 @@ import { SearchInput } from '../ui/search-input.tsx'
 import { Status, type Tone } from '../ui/status.tsx'
 import type { Column } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
-import { AccountChange, type Change } from './account-change.tsx'
+import { AccountChange, type Change, refreshAccounts } from './account-change.tsx'
+import { CreateForm } from './account-forms.tsx'
+import { useAccountFormsText } from './account-forms-text.ts'
 import { type AccountsSearch, accountsQuery, PAGE, readAccountsSearch } from './queries.ts'
 import { useOperatorText } from './text.ts'
 
@@ -29,11 +33,21 @@ export function AccountsPage() {
   const search = route.useSearch()
   const navigate = route.useNavigate()
   const query = useQuery(accountsQuery(search))
+  const forms = useAccountFormsText()
   const [chosen, setChosen] = useState<Chosen | null>(null)
+  const [isCreating, setIsCreating] = useState(false)
   const columns = useColumns(setChosen)
   const go = (next: AccountsSearch) => void navigate({ search: next, replace: true })
   return (
-    <Page title={t.accounts} about={t.accountsAbout}>
+    <Page
+      title={t.accounts}
+      about={t.accountsAbout}
+      actions={
+        <Button kind="primary" onClick={() => setIsCreating(true)}>
+          {forms.create}
+        </Button>
+      }
+    >
       <Filters search={search} onChange={go} />
       <PagedTable
         query={query}
@@ -45,35 +59,69 @@ export function AccountsPage() {
         page={{ offset: search.offset ?? 0, limit: PAGE, onChange: (offset) => go({ ...search, offset }) }}
       />
       {chosen ? <AccountChange {...chosen} onClose={() => setChosen(null)} /> : null}
+      {isCreating ? <Create onClose={() => setIsCreating(false)} /> : null}
     </Page>
+  )
+}
+
+function Create({ onClose }: { onClose: () => void }) {
+  const { create } = useAccountFormsText()
+  const onDone = async () => {
+    await refreshAccounts()
+    onClose()
+  }
+  return (
+    <Dialog title={create} onClose={onClose}>
+      <CreateForm onDone={onDone} onCancel={onClose} />
+    </Dialog>
+  )
+}
+
+/** The changes that an operator may make to an account in its status. */
+function useActions(choose: (chosen: Chosen) => void): (account: OperatedAccount) => MenuItem[] {
+  const t = useOperatorText()
+  const { actions } = useAccountFormsText()
+  return (account) => {
+    const { status, is_frozen } = account
+    const item = (title: string, change: Change, isDangerous = false): MenuItem => ({
+      ...{ title, isDangerous },
+      onSelect: () => choose({ account, change }),
+    })
+    return [
+      item(t.credit, 'credit'),
+      item(t.prices, 'prices'),
+      ...(['describe', 'limits', 'credit_limit', 'debit'] as const).map((one) => item(actions[one], one)),
+      ...(status === 'active' ? [item(t.suspend, 'suspend', true)] : [item(t.resume, 'resume')]),
+      ...(is_frozen ? [] : [item(t.freeze, 'freeze', true)]),
+      ...(status === 'closed' || is_frozen ? [] : [item(actions.close, 'close', true)]),
+    ]
+  }
+}
+
+/** The address of an account, with its name and the operator's own words for it. */
+function AccountName({ account }: { account: OperatedAccount }) {
+  const { name, email, external_id, tags } = account
+  const words = new Set([...(name === email ? [] : [name]), ...(external_id ? [external_id] : []), ...tags])
+  return (
+    <>
+      <span className="title">{email}</span>
+      {[...words].map((word) => (
+        <span key={word} className="muted">
+          {` · ${word}`}
+        </span>
+      ))}
+    </>
   )
 }
 
 function useColumns(choose: (chosen: Chosen) => void): Column<OperatedAccount>[] {
   const t = useOperatorText()
   const format = useFormats()
-  const actionsOf = (account: OperatedAccount): MenuItem[] => [
-    { title: t.credit, onSelect: () => choose({ account, change: 'credit' }) },
-    { title: t.prices, onSelect: () => choose({ account, change: 'prices' }) },
-    ...(account.status === 'active'
-      ? [{ title: t.suspend, isDangerous: true, onSelect: () => choose({ account, change: 'suspend' }) }]
-      : []),
-    ...(account.is_frozen
-      ? []
-      : [{ title: t.freeze, isDangerous: true, onSelect: () => choose({ account, change: 'freeze' }) }]),
-    ...(account.status === 'suspended'
-      ? [{ title: t.resume, onSelect: () => choose({ account, change: 'resume' }) }]
-      : []),
-  ]
+  const actionsOf = useActions(choose)
   return [
     {
       title: t.account,
-      cell: ({ name, email }) => (
-        <>
-          <span className="title">{email}</span>
-          {name === email ? null : <span className="muted"> · {name}</span>}
-        </>
-      ),
+      cell: (account) => <AccountName account={account} />,
     },
     {
       title: t.status,
