@@ -14,6 +14,7 @@ import { book, changeCreditLimit, FREEZE, moveStatus, tagsOf } from '../operator
 import { CreditLimitChange } from '../operator/schema.ts'
 import { canonicalEmail } from '../people/person/people.ts'
 import { describeCommand, describedFields } from './account-describe.ts'
+import { exportCommand } from './account-export.ts'
 import { pricesCommand } from './account-prices.ts'
 import { requireValid } from './checked.ts'
 import { closeCommand } from './close.ts'
@@ -45,6 +46,7 @@ export function accountCommands(config: ReadConfig): Command {
   addCreditCommand(account, config)
   for (const change of statusChanges) addStatusCommand(account, config, change)
   account.addCommand(closeCommand(config))
+  account.addCommand(exportCommand(config))
   addSmtpCommand(account, config)
   addQuotaCommand(account, config)
   account.addCommand(pricesCommand(config))

@@ -8,6 +8,7 @@ import { quotas } from '../features.ts'
 import { formatMoney } from '../money.ts'
 import { operatedServers } from '../servers/queries.ts'
 import { CLOSED_DAYS } from '../servers/suspension.ts'
+import { exportAccount } from './account-export.ts'
 import { accountByNameOrId, type ReadConfig, withDatabase } from './operator.ts'
 
 interface CloseOptions {
@@ -15,6 +16,7 @@ interface CloseOptions {
   deleteServers: boolean
   force: boolean
   yes: boolean
+  export?: string
 }
 
 /** The number of servers that are named in a message. */
@@ -29,9 +31,13 @@ export function closeCommand(config: ReadConfig): Command {
     .requiredOption('--reason <text>', 'reason, which the customer sees in the events of the account')
     .option('--delete-servers', 'required if it has servers: they are deleted with their disks', false)
     .option('--force', 'delete servers with delete protection, too', false)
+    .option(
+      '--export <file>',
+      'write what is kept of it into a new file first, as berthd account export does',
+    )
     .option('-y, --yes', 'do not prompt for the address', false)
     .action(async (given: string, options: CloseOptions) => {
-      const { reason, deleteServers, force, yes } = options
+      const { reason, deleteServers, force, yes, export: file } = options
       await withDatabase(config(), 'account close', async (db) => {
         const { account_id: id, email, status, frozen_at } = await accountByNameOrId(db, given)
         if (status === 'closed') throw new CommandError(`Nothing changed: ${email} is closed.`)
@@ -50,6 +56,8 @@ export function closeCommand(config: ReadConfig): Command {
         console.log(`Balance of ${email}: ${formatMoney(await balanceOf(db, id))} RUB.`)
         console.log(`Servers: ${servers.length === 0 ? 'none' : namesOf(servers)}.`)
         if (!yes) await confirm(email)
+        if (file !== undefined)
+          console.log(`${email} is in ${file}: ${await exportAccount(db, id, file)} lines.`)
         const change = { from: ['active', 'suspended'], to: 'closed', reason } as const
         if (!(await changeStatus({ db, clock, quotas }, id, change)))
           throw new CommandError(`Nothing changed: ${email} is closed.`)

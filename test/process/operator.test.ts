@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import path from 'node:path'
 import { expect, test } from 'vitest'
@@ -77,6 +77,38 @@ test(
     expect((await account('show', 'ann@example.com')).stdout).toMatch(
       /^name: +Ann Lee\nexternal id: +none\n/m,
     )
+  },
+  TIMEOUT_MS,
+)
+
+test(
+  'an account is closed with a file of all that is kept of it, without secrets',
+  async () => {
+    const data = folder()
+    const service = await serve(data)
+    const env = { BERTH_DATA: data }
+    await service.call('POST', '/servers', { ...(await order(service)), name: 'web-1' })
+    await run(['account', 'describe', 'demo@berth.local', '--notes', 'Mondays'], env)
+    const file = path.join(data, 'demo.jsonl')
+    const words = ['demo@berth.local', '--reason', 'left', '--delete-servers', '--yes', '--export']
+    const missing = await run(['account', 'close', ...words, path.join(data, 'none', 'demo.jsonl')], env)
+    expect(missing).toMatchObject({ code: 1, stderr: expect.stringContaining("can't be written") })
+    expect((await run(['account', 'show', 'demo@berth.local'], env)).stdout).toMatch(/^status: +active$/m)
+    expect((await run(['account', 'close', ...words, file], env)).code).toBe(0)
+    const text = readFileSync(file, 'utf8')
+    const lines = text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    expect(lines[0]).toMatchObject({ type: 'account', email: 'demo@berth.local', status: 'active' })
+    const types = new Set(lines.map(({ type }) => type))
+    expect([...types]).toEqual(['account', 'project', 'server', 'transaction', 'audit'])
+    expect(lines.find(({ type }) => type === 'server')).toMatchObject({ name: 'web-1' })
+    expect(text).not.toContain('Mondays')
+    expect(text).not.toContain(service.token)
+    expect((statSync(file).mode & 0o777).toString(8)).toBe('600')
+    const again = await run(['account', 'export', 'demo@berth.local', file], env)
+    expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('Name a new file') })
   },
   TIMEOUT_MS,
 )
