@@ -128,7 +128,9 @@ function updateCommand(): Command {
       const reply = await berth.volumes.update(volume.volume_id, change)
       if (!('operation_id' in reply)) return showVolume(session, reply)
       await follow(session, name ?? volume.name, reply, options)
-      if (volume.server_id === null || session.format !== 'table' || !wantsWait(session, options)) return
+      // In a container it has no file system of its own.
+      if (!volume.device?.startsWith('/dev/') || session.format !== 'table' || !wantsWait(session, options))
+        return
       session.note('Grow its file system on the server: resize2fs for ext4, xfs_growfs for XFS.')
     }),
   )
@@ -156,7 +158,7 @@ function attachCommand(): Command {
 function detachCommand(): Command {
   return addWaitOptions(
     new Command('detach')
-      .description('detach a volume from its server; unmount it there first')
+      .description('detach a volume from its server; unmount it there first, or stop a container')
       .argument('<volume>', 'name or id'),
   ).action(
     action(async (session, given: string, options: WaitOptions) => {

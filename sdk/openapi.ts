@@ -4449,7 +4449,7 @@ export interface Volume {
   status: 'available' | 'attaching' | 'attached' | 'detaching' | 'deleting'
   /** The server that has the volume, or is about to; null if none has */
   server_id: string | null
-  /** Path of the volume in the guest; null while no server has it */
+  /** Path of the volume in the guest: a block device, or in a container a folder; null while no server has it */
   device: string | null
   /** Names and values of your choice */
   labels: Record<string, string>

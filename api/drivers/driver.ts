@@ -342,20 +342,13 @@ export class DriverError extends Error {
   }
 }
 
-/** A driver without volumes, screens and ISOs, whose disks only grow while they are off. */
-export abstract class WithoutDevices
-  implements VolumeDriver, Pick<Driver, 'growDisk' | 'openScreen' | 'insertIso'>
-{
+/** A driver without screens and ISOs, whose disks only grow while they are off. */
+export abstract class WithoutDevices implements Pick<Driver, 'growDisk' | 'openScreen' | 'insertIso'> {
   growDisk = refuse
   insertIso = async (_serverId: string, iso: string | ImageSpec | null): Promise<void> => {
     if (iso !== null) await refuse()
   }
   openScreen = refuse
-  volume = refuse
-  attachVolume = refuse
-  async detachVolume(): Promise<void> {}
-  async removeVolume(): Promise<void> {}
-  listVolumes = async (): Promise<Map<string, string | null>> => new Map()
 }
 
 /** The files of a driver without snapshots. */

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest'
-import type { Driver } from './driver.ts'
+import type { Driver, MachineSpec, ServerNetwork } from './driver.ts'
 
 /** A driver under test. */
 interface World {
   driver: Driver
+  network(serverId: string): ServerNetwork
   restart(): Promise<void>
   leftovers(serverId: string): Promise<string[]>
 }
@@ -12,7 +13,10 @@ interface World {
  * The part of the drivers' suite that concerns volumes.
  * @param made defines a machine
  */
-export function volumeTests(world: () => World, made: (id: string) => Promise<string>): void {
+export function volumeTests(
+  world: () => World,
+  made: (id: string, more?: Partial<MachineSpec>) => Promise<string>,
+): void {
   const [first, second] = ['01a1fb45-1b02-7a3e-8c5d-6f1e2d3c4b5a', '01a1fb45-1b03-7a3e-8c5d-6f1e2d3c4b5a']
   const hasVolumes = async () => (await world().driver.host()).features.includes('volumes')
   const listed = () => world().driver.listVolumes()
@@ -51,6 +55,24 @@ export function volumeTests(world: () => World, made: (id: string) => Promise<st
     for (const id of [first, second, second]) await world().driver.removeVolume(id)
     expect(await listed()).toEqual(new Map())
     for (const id of [one, two]) await world().driver.destroy(id)
+  })
+
+  test('a machine keeps its volume when its network or size changes', async (t) => {
+    if (!(await hasVolumes())) t.skip('there are no volumes here')
+    const { driver } = world()
+    const id = await made('with-volume')
+    await driver.volume(first, 1)
+    await driver.attachVolume(first, id)
+    await made('with-volume', { cpu: 2, diskGb: 3 })
+    await driver.connect(new Map([[id, { ...world().network(id), ports: [], bandwidthMbit: 50 }]]))
+    await driver.connect(new Map([[id, { ...world().network(id), isCut: true }]]))
+    await driver.connect(new Map([[id, world().network(id)]]))
+    expect(await listed()).toEqual(new Map([[first, id]]))
+    await driver.start(id)
+    await driver.volume(first, 2)
+    expect(await listed()).toEqual(new Map([[first, id]]))
+    await driver.destroy(id)
+    await driver.removeVolume(first)
   })
 
   test('a volume outlives its machine, and leaves nothing behind with it', async (t) => {

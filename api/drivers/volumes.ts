@@ -24,7 +24,10 @@ export interface VolumeDriver {
    */
   attachVolume(volumeId: string, serverId: string): Promise<void>
 
-  /** Detaches a volume at once, whether or not the guest uses it. Does nothing if the machine does not have it. */
+  /**
+   * Detaches a volume at once, whether or not the guest uses it. Does nothing if the machine does not have it.
+   * @throws DriverError unavailable, unsupported (a container has to be off)
+   */
   detachVolume(volumeId: string, serverId: string): Promise<void>
 
   /** Detaches a volume and removes it with its data. It may be absent already. */

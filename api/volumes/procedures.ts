@@ -71,7 +71,7 @@ function unsupported(error: unknown) {
   if (!(error instanceof DriverError && error.code === 'unsupported')) throw error
   return fail(
     'not_supported',
-    'The server cannot get volumes while it runs. Stop it, attach the volume, and start it again.',
+    'The server can neither get nor give back this volume while it runs. Stop it, try again, and start it afterwards.',
   )
 }
 

@@ -66,7 +66,7 @@ function collectionRoutes(options: VolumeRoutesOptions): Route[] {
       tag,
       summary: 'Create a volume',
       description:
-        'The volume is empty, and billed by the hour for its size, attached or not, until you delete it. Attach it to a server, and make a file system on it there.',
+        'The volume is empty, and billed by the hour for its size, attached or not, until you delete it. Attach it to a server, and make a file system on it there; a container finds one.',
       body: VolumeCreate,
       reply: { 201: Volume },
       problems: { ...orderProblems, not_supported: { feature: 'volumes' } },
@@ -114,7 +114,7 @@ function objectRoutes(options: VolumeRoutesOptions): Route[] {
       scope: 'servers:write',
       summary: 'Rename a volume, or grow it',
       description:
-        'A new name returns the volume at once: 200. A larger `size_gb` is an operation to wait for: 202, also while a server uses the volume; grow the file system in the guest afterwards. The new price applies from the request on.',
+        'A new name returns the volume at once: 200. A larger `size_gb` is an operation to wait for: 202, also while a server uses the volume; grow the file system in a virtual machine afterwards. The new price applies from the request on.',
       body: VolumeUpdate,
       reply: { 200: Volume, 202: Operation },
       examples: { 202: accepting('resize_volume') },
@@ -178,7 +178,7 @@ function attachmentRoutes(options: VolumeRoutesOptions): Route[] {
       scope: 'servers:write',
       summary: 'Detach a volume from its server',
       description:
-        'Unmount its file systems in the guest first: the volume is taken away even if the guest uses it, and what it has not written yet is lost. The data stays on the volume.',
+        'Unmount its file systems in the guest first: the volume is taken away even if the guest uses it, and what it has not written yet is lost. A container gives a volume back only while it is off: else the operation fails with `not_supported`. The data stays on the volume.',
       reply: { 202: Operation },
       examples: { 202: accepting('detach_volume') },
       errors: [operationProblems.operation_in_progress, volumeProblems.volume_detached],

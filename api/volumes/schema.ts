@@ -47,7 +47,10 @@ export const Volume = Type.Object(
     }),
     device: nullable(
       Type.String({ examples: ['/dev/disk/by-id/scsi-0BERTH_Volume_01a1fb451b027a3e8c5d6f1e2d3c4b5a'] }),
-      { description: 'Path of the volume in the guest; null while no server has it' },
+      {
+        description:
+          'Path of the volume in the guest: a block device, or in a container a folder; null while no server has it',
+      },
     ),
     labels: Labels,
     price_month_rub: MonthPrice,

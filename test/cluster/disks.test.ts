@@ -1,4 +1,4 @@
-// Disks of a zone on Incus, through the whole service: snapshots, servers from them, restores and rebuilds.
+// Disks of a zone on Incus, through the whole service: snapshots, servers from them, restores, rebuilds and volumes.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { at, type IncusClient } from '../../api/drivers/incus/client.ts'
 import { until } from '../qemu/harness/service.ts'
@@ -114,4 +114,58 @@ test('a snapshot that is deleted while it is made leaves nothing, and its server
   const zones = (await call('GET', '/zones')).body
   expect(zones[0]).toMatchObject({ zone_slug: ZONE, features: expect.arrayContaining(['snapshots']) })
   await service.clear()
+})
+
+/** The end of an operation that a request begins. @param meanwhile runs while it is carried out */
+async function carriedOut(method: string, path: string, body?: object, meanwhile?: () => Promise<void>) {
+  const begun = await call(method, path, body)
+  expect([begun.status, begun.body.code]).toEqual([202, undefined])
+  await meanwhile?.()
+  let { body: operation } = begun
+  await until(`${method} ${path} ends`, 120_000, async () => {
+    operation = (await call('GET', `/operations/${begun.body.operation_id}?wait=30`)).body
+    return operation.finished_at !== null
+  })
+  return { status: operation.status, code: operation.error?.code ?? null }
+}
+
+test('a volume stays when its server is rebuilt or deleted, and moves to a server of another member', {
+  timeout: TIMEOUT_MS,
+}, async () => {
+  const root = (id: string, command: string) => service.cluster.exec('berth', `b-${id}`, command)
+  const done = { status: 'succeeded', code: null }
+  const zones = (await call('GET', '/zones')).body
+  expect(zones[0]).toMatchObject({ zone_slug: ZONE, features: expect.arrayContaining(['volumes']) })
+  const [one, two] = [await running({ name: 'one' }), await running({ name: 'two' })]
+  expect(await memberOf(one)).not.toBe(await memberOf(two))
+  const { volume_id } = (await call('POST', '/volumes', { name: 'data', zone_slug: ZONE, size_gb: 1 })).body
+  const path = `/volumes/${volume_id}`
+  expect(await carriedOut('POST', `${path}/attach`, { server_id: one })).toEqual(done)
+  const { device } = (await call('GET', path)).body
+  expect(device).toBe(`/volumes/${volume_id.replaceAll('-', '')}`)
+  await root(one, `echo mine > ${device}/own; sync`)
+  expect(await carriedOut('PATCH', path, { size_gb: 2 })).toEqual(done)
+  const refused = { status: 'failed', code: 'not_supported' }
+  expect(await carriedOut('POST', `${path}/detach`)).toEqual(refused)
+  expect((await call('GET', path)).body).toMatchObject({ status: 'attached', server_id: one, size_gb: 2 })
+  const { template_id } = await service.order()
+  await service.act(one, 'rebuild', { template_id })
+  expect(await root(one, `cat ${device}/own`)).toBe('mine')
+
+  await service.act(one, 'stop')
+  expect(await carriedOut('POST', `${path}/detach`)).toEqual(done)
+  const workers: ProcessName[] = ['worker-1', 'worker-2']
+  const end = await carriedOut('POST', `${path}/attach`, { server_id: two }, async () => {
+    for (const worker of workers) await service.stopProcess(worker, 'SIGKILL')
+    for (const worker of workers) await service.startProcess(worker)
+  })
+  expect(end).toEqual(done)
+  expect(await root(two, `cat ${device}/own`)).toBe('mine')
+  await service.clear()
+  expect((await call('GET', path)).body).toMatchObject({ status: 'available', server_id: null, device: null })
+  const stored = () =>
+    client.get<string[]>(at('/1.0/storage-pools/default/volumes/custom', { project: 'berth' }))
+  expect((await stored()).length).toBe(1)
+  expect(await carriedOut('DELETE', path)).toEqual(done)
+  expect(await stored()).toEqual([])
 })

@@ -59,7 +59,14 @@ async function configure(id: string): Promise<string> {
 
 test('a zone with an uplink has private networks', async () => {
   const [zone] = (await service.call('GET', '/zones')).body
-  const features = ['published_ports', 'private_networks', 'console', 'snapshots', 'reset_password']
+  const features = [
+    'published_ports',
+    'private_networks',
+    'console',
+    'snapshots',
+    'reset_password',
+    'volumes',
+  ]
   expect(zone.features).toEqual(features)
 })
 

@@ -113,7 +113,7 @@ test('a zone on Incus says that its servers are containers, and refuses what it 
   expect(
     zones.map((zone: Record<string, unknown>) => [zone.zone_slug, zone.server_type, zone.features]),
   ).toEqual([
-    [ZONE, 'container', ['published_ports', 'console', 'snapshots', 'reset_password']],
+    [ZONE, 'container', ['published_ports', 'console', 'snapshots', 'reset_password', 'volumes']],
     ['local-1', 'virtual_machine', expect.arrayContaining(['firewalls'])],
   ])
   const { server_id: id } = await service.create({ name: 'plain', start_on_create: false })
@@ -238,7 +238,7 @@ test(
     const zone = (await service.call('GET', '/zones')).body[0]
     expect(zone).toMatchObject({
       is_available: false,
-      features: ['published_ports', 'console', 'snapshots', 'reset_password'],
+      features: ['published_ports', 'console', 'snapshots', 'reset_password', 'volumes'],
     })
     expect(await show(id)).toMatchObject({ status: 'running' })
     for (const name of ['m1', 'm3']) await service.cluster.start(name)
@@ -296,7 +296,9 @@ test('a member that is online but does not answer delays no order, and gets no s
   service.cluster.pause(silentOne)
   const two = (await driver.host()).cores
   const members = new Members(client, { group: undefined, storagePool: 'default', isClustered: true })
-  const targets = await Promise.all(Array.from({ length: 20 }, () => members.place([], 128)))
+  const targets = await Promise.all(
+    Array.from({ length: 20 }, () => members.place([], { serverId: '', ramMb: 128 })),
+  )
   expect(new Set(targets.map(({ target }) => target))).toEqual(new Set(['m1', 'm2']))
   service.cluster.resume(silentOne)
   await until('it counts again', KNOWN_MS, async () => (await driver.host()).cores === (two / 2) * 3)

@@ -152,6 +152,12 @@ export class IncusClient {
     return metadata as T // as the API documents it for this path
   }
 
+  /** Reads a resource with the tag of this version of it, for the header If-Match. @throws IncusError */
+  async tagged<T>(path: string): Promise<{ value: T; tag: string | undefined }> {
+    const read = await this.#read('GET', path, {})
+    return { value: parsed(read).metadata as T, tag: read.headers.etag } // as the API documents it for this path
+  }
+
   /** Sends a call. If it begins an operation, the reply does not wait for its end. @throws IncusError */
   async call(method: string, path: string, sent: Sent = {}): Promise<Reply> {
     return parsed(await this.#read(method, path, sent))

@@ -20,7 +20,7 @@ export type Refusal =
 const TEXTS: readonly [RegExp, Refusal][] = [
   [/already exists|UNIQUE constraint/i, 'exists'],
   [/address already in use/i, 'port_taken'],
-  [/currently in use|that is in use/i, 'in_use'],
+  [/currently in use|that is in use|still in use/i, 'in_use'],
   // The compressor of an export that finds no room closes its pipe.
   [/no space left|quota exceeded|read\/write on closed pipe/i, 'disk_full'],
   [/(image|volume) size|exceeds specified/i, 'too_small'],

@@ -53,10 +53,10 @@ export class Host {
   }
 
   async #ask(): Promise<HostFacts | null> {
-    const asked = Promise.all([this.#members.capacity(), this.#keptGb()])
-    const [capacity, keptGb] = await asked.catch((error: unknown) => {
+    const asked = Promise.all([this.#members.capacity(), this.#keptGb(), this.#members.hasVolumes()])
+    const [capacity, keptGb, hasVolumes] = await asked.catch((error: unknown) => {
       this.#reason = messageOf(error)
-      return [null, 0] as const
+      return [null, 0, false] as const
     })
     if (!capacity) return null
     const { cores, ramMb, diskGb, usedGb } = capacity
@@ -66,7 +66,7 @@ export class Host {
       reason: server_clustered ? 'a cluster, as its zone says' : 'as its zone says',
       isReal: true,
       cpuTypes,
-      features: featuresOf(this.#zone),
+      features: featuresOf(this.#zone, { hasVolumes }),
       ...{ cores, ramMb },
       // Storage shares blocks, so nobody knows how much snapshots take alone: at most as much as is used.
       diskGb: Math.max(0, diskGb - Math.min(keptGb, usedGb)),

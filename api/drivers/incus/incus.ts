@@ -49,6 +49,7 @@ import { Networks } from './networks.ts'
 import { Operations } from './operations.ts'
 import { IncusSnapshots } from './snapshots.ts'
 import { Spool } from './spool.ts'
+import { IncusVolumes } from './volumes.ts'
 import { Watch } from './watch.ts'
 import type { IncusZone } from './zone.ts'
 
@@ -67,8 +68,6 @@ const TEND_MS = 5_000
 const FEW = 8
 /** The time that a guest has to obey its power button; callers usually give up sooner. */
 const SHUTDOWN_SECONDS = 600
-/** The time that a command in a guest may take. */
-const EXEC_MS = 10_000
 
 const OPAQUE = 'Snapshots here are kept in the storage of the cluster, and cannot be read.'
 
@@ -90,6 +89,7 @@ export class IncusDriver extends WithoutDevices implements Driver {
   readonly #measures: Measures
   readonly #networks: Networks
   readonly #snapshots: IncusSnapshots
+  readonly #volumes: IncusVolumes
   readonly #spool: Spool | null
   readonly snapshotFiles: SnapshotFiles
   readonly #readiness: Readiness
@@ -103,13 +103,13 @@ export class IncusDriver extends WithoutDevices implements Driver {
     this.#settings = settings
     this.#client = client
     this.#operations = new Operations(client, log, ({ source }) => this.#watch.hint(source))
-    this.#instances = new Instances(client, this.#operations, project)
     this.#watch = new Watch(
       (serverId) => this.inspect(serverId),
       (serverId) => this.#consoles.end(serverId),
     )
     const isClustered = server.environment.server_clustered
     this.#members = new Members(client, { group, storagePool, isClustered })
+    this.#instances = new Instances(client, this.#operations, this.#members, project)
     this.#host = new Host(this.#members, server, zone, () => this.#snapshots.keptGb())
     this.#images = new IncusImages(client, this.#operations, project)
     this.#consoles = new IncusConsoles(client, project)
@@ -120,6 +120,7 @@ export class IncusDriver extends WithoutDevices implements Driver {
     this.#spool = zone.exports && folder !== undefined ? new Spool(folder) : null
     const areExported = this.#spool !== null
     this.#snapshots = new IncusSnapshots({ ...parts, instances: this.#instances, areExported })
+    this.#volumes = new IncusVolumes({ ...parts, instances: this.#instances })
     this.snapshotFiles = this.#spool
       ? new IncusExports({ ...parts, spool: this.#spool })
       : noSnapshotFiles('unsupported', OPAQUE)
@@ -188,6 +189,7 @@ export class IncusDriver extends WithoutDevices implements Driver {
       const found = olderThan === undefined ? null : await this.#instances.find(serverId)
       if (found && hasDisk(diskOf(found), olderThan)) return
       const instance = await this.#turnOff(serverId)
+      if (instance) this.#volumes.leave(serverId, instance)
       await this.#snapshots.abandon(serverId, olderThan)
       await this.#operations.run('DELETE', this.#instances.path(serverId)).catch(unless('missing'))
       await this.#networks.leave(instance?.devices ?? null)
@@ -197,6 +199,12 @@ export class IncusDriver extends WithoutDevices implements Driver {
   async rescue(_serverId: string, rescue: RescueSpec | null): Promise<void> {
     if (rescue) throw new DriverError('unsupported', 'Containers have no rescue system.')
   }
+
+  volume = (id: string, sizeGb: number) => this.#try(() => this.#volumes.volume(id, sizeGb))
+  attachVolume = (id: string, serverId: string) => this.#try(() => this.#volumes.attachVolume(id, serverId))
+  detachVolume = (id: string, serverId: string) => this.#try(() => this.#volumes.detachVolume(id, serverId))
+  removeVolume = (id: string) => this.#try(() => this.#volumes.removeVolume(id))
+  listVolumes = () => this.#try(() => this.#volumes.listVolumes())
 
   snapshot(serverId: string, snapshotId: string): Promise<SnapshotState> {
     return this.#try(() => this.#snapshots.snapshot(serverId, snapshotId))
@@ -237,14 +245,14 @@ export class IncusDriver extends WithoutDevices implements Driver {
   async list(): Promise<Map<string, MachineState>> {
     return this.#try(async () => {
       const instances = await this.#instances.list()
-      const isMoving =
-        instances.some((instance) => isByItself(stateOf(instance))) && (await this.#instances.isMoving())
+      const isAnyByItself = instances.some((instance) => isByItself(stateOf(instance)))
+      const moves = isAnyByItself ? await this.#instances.moves() : null
       const states = new Map<string, MachineState>()
       for (const instance of instances) {
         const serverId = serverIdOf(instance.name)
         if (serverId === null) continue
         const state = stateOf(instance)
-        const shown: MachineState = isMoving && isByItself(state) ? { power: 'away', isMoving } : state
+        const shown = moves?.(instance, state) ?? state
         states.set(serverId, this.#watch.see(serverId, instance, shown))
       }
       return states
@@ -286,12 +294,12 @@ export class IncusDriver extends WithoutDevices implements Driver {
     await this.#try(async () => {
       // The events of the cluster show the command of each call, but not its environment.
       const environment = { LOGIN: `${username}:${hashPassword(password)}` }
-      await this.#run(serverId, 'printf "%s\\n" "$LOGIN" | chpasswd -e', environment)
+      await this.#instances.execute(serverId, 'printf "%s\\n" "$LOGIN" | chpasswd -e', environment)
     })
   }
 
   async setAddress(serverId: string, card: PrivateCard): Promise<void> {
-    await this.#try(() => this.#run(serverId, addressScript(card)))
+    await this.#try(() => this.#instances.execute(serverId, addressScript(card)))
   }
 
   openConsole(serverId: string, seen?: Buffer): Promise<Console> {
@@ -317,26 +325,14 @@ export class IncusDriver extends WithoutDevices implements Driver {
     await this.#spool?.close()
   }
 
-  /** Runs a script as root of a running guest. @throws DriverError unavailable if it fails */
-  async #run(serverId: string, script: string, environment: Record<string, string> = {}): Promise<void> {
-    const instance = await this.#instances.get(serverId)
-    if (stateOf(instance).power !== 'running') throw new DriverError('not_found', 'The machine is off.')
-    const command = ['sh', '-c', script]
-    const body = { command, environment, interactive: false, 'wait-for-websocket': false }
-    const path = this.#instances.path(serverId, '/exec')
-    const operation = await this.#operations.run('POST', path, { body, waitMs: EXEC_MS })
-    if (operation?.metadata?.return !== 0)
-      throw new DriverError('unavailable', 'The guest did not carry out a script')
-  }
-
   async #create(spec: MachineSpec): Promise<void> {
-    const { image, serverId, ramMb } = spec
+    const { image, serverId } = spec
     if (!image) throw new DriverError('not_found', 'The machine has no disk, and no image for one.')
     if (isSnapshot(image)) return this.#snapshots.make(spec, image.snapshotId)
     const fingerprint = await this.#images.ready(image)
     if (fingerprint === null) throw new DriverError('image_not_ready', 'The image is not ready yet')
     const { project, storage_pool: storagePool, nameservers } = this.#settings.zone
-    const { target, done } = await this.#members.place(await this.#instances.list(), ramMb)
+    const { target, done } = await this.#members.place(await this.#instances.list(), spec)
     const body = {
       ...newInstance(spec, { storagePool, nameservers }),
       source: { type: 'image', fingerprint },

@@ -4,6 +4,7 @@ import { DriverError, type MachineSpec, type MachineState, type ServerNetwork } 
 import { hashFor } from '../guest/crypt.ts'
 import { vendorData } from '../guest/seed.ts'
 import { type Device, type Devices, networkConfig, privateDevices, withPrivate } from './cards.ts'
+import { volumeDevice, volumeDevices, volumeName, volumesAmong } from './volume-devices.ts'
 
 /** An instance in a list. If its member does not answer, it has neither configuration nor devices. */
 export interface Instance {
@@ -33,6 +34,8 @@ const KEYS = {
   disk: 'user.berth.disk',
 } as const
 
+/** The fate of an instance whose member is evacuated. */
+const EVACUATION = 'cluster.evacuate'
 const NETWORK_CONFIG = 'cloud-init.network-config'
 const META_DATA = 'user.meta-data'
 
@@ -62,7 +65,7 @@ interface Card {
   address: string
 }
 
-/** A new instance, turned off and without a network. */
+/** A new instance, turned off and without a network or volumes. */
 export function newInstance(spec: MachineSpec, place: Place) {
   const card = cardOf(spec)
   return {
@@ -81,7 +84,7 @@ export function newInstance(spec: MachineSpec, place: Place) {
       // Images add it to their own meta-data, where the last value of a key counts.
       [META_DATA]: `instance-id: ${JSON.stringify(PREFIX + spec.instanceId)}\n`,
       // Evacuating a member moves it to another one.
-      'cluster.evacuate': 'migrate',
+      [EVACUATION]: 'migrate',
       [KEYS.server]: spec.serverId,
       [KEYS.power]: 'off',
       [KEYS.card]: JSON.stringify(card),
@@ -150,6 +153,26 @@ export function resized(instance: Instance, spec: MachineSpec): Written {
 }
 
 /**
+ * An instance with a volume.
+ * @param pool with whether all members reach it: an evacuation ends at an instance whose volume it can't take along
+ */
+export function withVolume(
+  instance: Instance,
+  volumeId: string,
+  pool: { name: string; isShared: boolean },
+): Written {
+  const devices = { ...instance.devices, [volumeName(volumeId)]: volumeDevice(volumeId, pool.name) }
+  return changed(instance, { config: pool.isShared ? {} : { [EVACUATION]: 'stop' }, devices })
+}
+
+/** An instance without a volume. */
+export function withoutVolume(instance: Instance, volumeId: string): Written {
+  const { [volumeName(volumeId)]: _, ...devices } = instance.devices ?? {}
+  const isFree = volumesAmong(devices).length === 0
+  return changed(instance, { config: isFree ? { [EVACUATION]: 'migrate' } : {}, devices })
+}
+
+/**
  * The settings of a copy of a machine that never starts. Incus adds those of the machine to the ones given, so each device
  * is replaced by none: cards and ports belong to the machine.
  */
@@ -165,7 +188,7 @@ export function copyOf({ devices }: Instance) {
 }
 
 /** A range of users is taken only by machines. */
-const COPIED = { 'security.idmap.isolated': 'false', 'cluster.evacuate': 'migrate' }
+const COPIED = { 'security.idmap.isolated': 'false', [EVACUATION]: 'migrate' }
 
 /** A copy of a machine without the machine's settings, logins and devices. */
 export function stripped(copy: Instance): Written {
@@ -179,7 +202,8 @@ export function diskGbOf({ devices }: Instance): number {
   return gigabytes(devices?.root?.size)
 }
 
-function gigabytes(size: string | undefined): number {
+/** The size of a disk or volume in GB, as we write it. */
+export function gigabytes(size: string | undefined): number {
   return Number(/^(\d+)GiB$/.exec(size ?? '')?.[1] ?? 0)
 }
 
@@ -234,7 +258,7 @@ export function connected(
   const open = { eth0, ...proxies(network, card, listen) }
   const cards = uplink !== null && !network.isCut ? network.cards : []
   const inner = privateDevices(instance.devices, cards, prefix)
-  const devices: Devices = { root, ...(isClosed ? {} : open), ...inner }
+  const devices: Devices = { root, ...(isClosed ? {} : open), ...inner, ...volumeDevices(instance.devices) }
   const kept = JSON.stringify(network)
   if (config?.[KEYS.network] === kept && digest(devices) === digest(instance.devices)) return null
   const seed = seedChange(config ?? {}, inner, cards)

@@ -3,21 +3,26 @@ import { DriverError, type MachineState } from '../driver.ts'
 import { at, type IncusClient } from './client.ts'
 import { IncusError } from './errors.ts'
 import { type Instance, nameOf, stateOf } from './instance.ts'
+import type { Members } from './members.ts'
 import type { Operations } from './operations.ts'
 
 /** The number of attempts at a write if the instance was changed by another process. */
 const TRIES = 4
 const RETRY_MS = 100
+/** The time that a command in a guest may take. */
+const EXEC_MS = 10_000
 
 /** Reads and changes the instances of a project. */
 export class Instances {
   readonly #client: IncusClient
   readonly #operations: Operations
+  readonly #members: Members
   readonly #project: string
 
-  constructor(client: IncusClient, operations: Operations, project: string) {
+  constructor(client: IncusClient, operations: Operations, members: Members, project: string) {
     this.#client = client
     this.#operations = operations
+    this.#members = members
     this.#project = project
   }
 
@@ -42,13 +47,20 @@ export class Instances {
     return instance
   }
 
-  /** Changes an instance, read anew; null changes nothing. If somebody else was quicker, it tries again. */
+  /**
+   * Changes an instance, read anew; null changes nothing. If somebody else was quicker, it tries again: else a change of
+   * its cards could undo one of its volumes.
+   */
   async write(serverId: string, change: (instance: Instance) => object | null): Promise<void> {
     for (let tries = 1; ; tries++) {
-      const body = change(await this.get(serverId))
+      // The instance itself is asked only if its member answers.
+      await this.get(serverId)
+      const { value, tag } = await this.#client.tagged<Instance>(this.path(serverId))
+      const body = change(value)
       if (body === null) return
+      const headers = tag === undefined ? {} : { 'if-match': tag }
       try {
-        await this.#operations.run('PUT', this.path(serverId), { body })
+        await this.#operations.run('PUT', this.path(serverId), { body, headers })
         return
       } catch (error) {
         const isOthers =
@@ -63,6 +75,18 @@ export class Instances {
     return this.#operations.run('PUT', this.path(serverId, '/state'), { body: { timeout: 30, ...body } })
   }
 
+  /** Runs a script as root of a running guest. @throws DriverError unavailable if it fails */
+  async execute(serverId: string, script: string, environment: Record<string, string> = {}): Promise<void> {
+    if (stateOf(await this.get(serverId)).power !== 'running')
+      throw new DriverError('not_found', 'The machine is off.')
+    const command = ['sh', '-c', script]
+    const body = { command, environment, interactive: false, 'wait-for-websocket': false }
+    const path = this.path(serverId, '/exec')
+    const operation = await this.#operations.run('POST', path, { body, waitMs: EXEC_MS })
+    if (operation?.metadata?.return !== 0)
+      throw new DriverError('unavailable', 'The guest did not carry out a script')
+  }
+
   path(serverId: string, part = ''): string {
     return at(`/1.0/instances/${nameOf(serverId)}${part}`, { project: this.#project })
   }
@@ -71,17 +95,29 @@ export class Instances {
   async settled(serverId: string, instance: Instance): Promise<MachineState> {
     const state = stateOf(instance)
     if (!isByItself(state)) return state
-    if (await this.isMoving()) return { power: 'away', isMoving: true }
+    const shown = (await this.moves())(instance, state)
+    if (shown !== state) return shown
     const again = await this.find(serverId)
     return again ? stateOf(again) : { power: 'absent' }
   }
 
-  /** True if a member is being evacuated or restored. */
-  async isMoving(): Promise<boolean> {
+  /**
+   * Looks at the members that are being evacuated or restored, and at those that are evacuated: what was stopped there
+   * is started when they are restored.
+   * @returns the state of a machine in view of that
+   */
+  async moves(): Promise<(instance: Instance, state: MachineState) => MachineState> {
     const path = at('/1.0/operations', { recursion: '1', 'all-projects': 'true' })
     const byStatus = await this.#client.get<Record<string, { description: string }[]>>(path)
     const { pending = [], running = [] } = byStatus
-    return [...pending, ...running].some(({ description }) => /evacuat|restor.*member/i.test(description))
+    const isMoving = [...pending, ...running].some(({ description }) =>
+      /evacuat|restor.*member/i.test(description),
+    )
+    const evacuated = await this.#members.evacuated()
+    return ({ location }, state) => {
+      const isAway = isByItself(state) && (isMoving || evacuated.includes(location))
+      return isAway ? { power: 'away', isMoving } : state
+    }
   }
 }
 

@@ -5,6 +5,8 @@ import { type Instance, memoryOf, serverIdOf } from './instance.ts'
 
 interface ClusterMember {
   server_name: string
+  /** The address at which other members reach it. */
+  url: string
   status: string
   groups: string[]
   config: Record<string, string>
@@ -39,6 +41,10 @@ const LIST_MS = 2_000
 const GB = 2 ** 30
 /** Storage drivers that all members share count once. */
 const SHARED_STORAGE = ['ceph', 'lvmcluster', 'truenas', 'linstor']
+/** Storage drivers that hold a volume to its size. */
+const SIZED_STORAGE = ['btrfs', 'zfs', 'lvm', 'ceph']
+/** The most machines that were destroyed and whose members are remembered. */
+const MOST_HOMES = 1_000
 
 /** The members of a zone's cluster, and their resources. */
 export class Members {
@@ -52,6 +58,9 @@ export class Members {
   readonly #asking = new Map<string, Promise<void>>()
   /** The memory of instances that are being created, by member: lists do not show them yet. */
   readonly #coming = new Map<string, number>()
+  /** The members of machines that were destroyed and had volumes, which lie there. */
+  readonly #homes = new Map<string, string>()
+  #storage: Promise<string> | null = null
 
   constructor(
     client: IncusClient,
@@ -80,9 +89,35 @@ export class Members {
       .map(({ server_name }) => server_name)
   }
 
+  /** The names of the members that are evacuated. */
+  async evacuated(): Promise<string[]> {
+    if (!this.#isClustered) return []
+    return (await this.#list()).filter(({ status }) => status === 'Evacuated').map((one) => one.server_name)
+  }
+
+  /** The address at which other members reach this one. @throws IncusError */
+  async urlOf(member: string): Promise<string> {
+    const found = (await this.#list()).find(({ server_name }) => server_name === member)
+    if (!found) throw new IncusError(0, 'The member does not exist')
+    return found.url
+  }
+
+  /** True if the pool of the zone holds volumes to their size. @throws IncusError */
+  async hasVolumes(): Promise<boolean> {
+    return SIZED_STORAGE.includes(await this.#storageDriver())
+  }
+
+  /** Remembers the member of a machine that is destroyed, for the one that may follow it. */
+  remember(serverId: string, member: string): void {
+    this.#homes.delete(serverId)
+    this.#homes.set(serverId, member)
+    const [oldest] = this.#homes.keys()
+    if (this.#homes.size > MOST_HOMES && oldest !== undefined) this.#homes.delete(oldest)
+  }
+
   /** Returns the capacity of all members that are online and answer. @throws IncusError if none of them answers */
   async capacity(): Promise<Hardware> {
-    const isShared = await this.#isStorageShared()
+    const isShared = await this.isStorageShared()
     const sum = { cores: 0, ramMb: 0, diskGb: 0, usedGb: 0 }
     const members = await this.online()
     const all = (await this.#describe(members)).flatMap((known) => known ?? [])
@@ -98,13 +133,14 @@ export class Members {
 
   /**
    * Chooses the member with the smallest share of reserved memory. The cluster itself would send simultaneous creates to
-   * the same member.
+   * the same member. A machine follows its volumes if it can.
+   * @param machine with its memory
    * @returns the member, and a function to call after the create has succeeded or failed
    * @throws IncusError
    */
   async place(
     instances: readonly Instance[],
-    ramMb: number,
+    { serverId, ramMb }: { serverId: string; ramMb: number },
   ): Promise<{ target: string | undefined; done: () => void }> {
     const members = await this.online()
     if (members.includes(null)) return { target: undefined, done: () => {} }
@@ -116,11 +152,16 @@ export class Members {
       const there = instances.filter(({ name, location }) => location === member && serverIdOf(name) !== null)
       const reserved = there.reduce((sum, one) => sum + memoryOf(one), this.#coming.get(member) ?? 0)
       const load = (reserved + ramMb) / has.value.ramMb
-      return [{ member, isLate: isOld(has), load, lot: Math.random() }]
+      const isHome = this.#homes.get(serverId) === member
+      return [{ member, isLate: isOld(has), isAway: !isHome, load, lot: Math.random() }]
     })
     // Members that answer come first. The choice among equals is random: another process may choose at the same moment.
     const [best] = loads.sort(
-      (a, b) => Number(a.isLate) - Number(b.isLate) || a.load - b.load || a.lot - b.lot,
+      (a, b) =>
+        Number(a.isLate) - Number(b.isLate) ||
+        Number(a.isAway) - Number(b.isAway) ||
+        a.load - b.load ||
+        a.lot - b.lot,
     )
     if (!best) throw new IncusError(0, 'No member of the zone is online')
     const { member } = best
@@ -180,9 +221,19 @@ export class Members {
     }
   }
 
-  async #isStorageShared(): Promise<boolean> {
-    const { driver } = await this.#client.get<{ driver: string }>(`/1.0/storage-pools/${this.#storagePool}`)
-    return SHARED_STORAGE.includes(driver)
+  /** True if all members reach the same pool. @throws IncusError */
+  async isStorageShared(): Promise<boolean> {
+    return SHARED_STORAGE.includes(await this.#storageDriver())
+  }
+
+  /** The driver of the pool, which never changes. */
+  #storageDriver(): Promise<string> {
+    const path = `/1.0/storage-pools/${this.#storagePool}`
+    this.#storage ??= this.#client.get<{ driver: string }>(path).then(({ driver }) => driver)
+    this.#storage.catch(() => {
+      this.#storage = null
+    })
+    return this.#storage
   }
 }
 

@@ -2,8 +2,8 @@ import path from 'node:path'
 import { addressesOf } from '../addresses.ts'
 import { DriverError } from '../driver.ts'
 import type { DriverModule } from '../module.ts'
-import { volumeDevice } from '../volumes.ts'
 import { ROUTED_GATEWAY } from './cards.ts'
+import { volumeFolder } from './volume-devices.ts'
 import { featuresOf, incusImages, withDefaults, zoneFaults, zoneFields } from './zone.ts'
 
 /** Containers of Incus or LXD, on one machine or on a cluster. */
@@ -18,7 +18,7 @@ export const incus: DriverModule<'incus', typeof zoneFields, typeof incusImages.
   zoneFields,
   zoneFaults,
   features: (zone) => (zone.incus ? featuresOf(zone.incus) : []),
-  volumePath: volumeDevice,
+  volumePath: volumeFolder,
   listensAt: (zone) => zone.incus?.listen ?? null,
   // Routed cards have one address, and a gateway that is the same for all.
   addresses: (zone, number) => ({

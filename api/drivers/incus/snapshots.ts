@@ -226,7 +226,7 @@ export class IncusSnapshots {
     await this.#clean(drafts)
     const diskGb = Math.max(spec.diskGb, diskGbOf(source))
     const { storage_pool: storagePool, nameservers } = zone
-    const { target, done } = await members.place(await instances.list(), spec.ramMb)
+    const { target, done } = await members.place(await instances.list(), spec)
     const draft = attempt(drafts)
     try {
       await this.#run(at('/1.0/instances', { project: this.#project, target }), {

@@ -129,8 +129,14 @@ export function withDefaults({
   return { ...section, project, storage_pool }
 }
 
-/** The features of a zone, also while its cluster does not answer. */
-export function featuresOf({ uplink, exports }: Pick<IncusZone, 'uplink' | 'exports'>): Feature[] {
+/**
+ * The features of a zone, also while its cluster does not answer.
+ * @param hasVolumes the pool of the zone holds volumes to their size (default: that is not known)
+ */
+export function featuresOf(
+  { uplink, exports }: Pick<IncusZone, 'uplink' | 'exports'>,
+  { hasVolumes } = { hasVolumes: false },
+): Feature[] {
   return [
     'published_ports',
     ...(uplink === undefined ? [] : (['private_networks'] as const)),
@@ -138,5 +144,6 @@ export function featuresOf({ uplink, exports }: Pick<IncusZone, 'uplink' | 'expo
     'snapshots',
     ...(exports ? (['backups'] as const) : []),
     'reset_password',
+    ...(hasVolumes ? (['volumes'] as const) : []),
   ]
 }

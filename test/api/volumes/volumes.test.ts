@@ -128,6 +128,20 @@ test('a volume that could not be attached is available again', async () => {
   expect(await shown(t, id)).toMatchObject({ status: 'available', server_id: null })
 })
 
+test('a volume that a running server can’t give back stays attached', async () => {
+  const t = await testApp()
+  const server = await make(t)
+  const id = await create(t)
+  await attach(t, id, server)
+  t.driver.failNext('detachVolume', new DriverError('unsupported', 'while it runs'))
+  expect(await detach(t, id)).toMatchObject({
+    status: 'failed',
+    error: { code: 'not_supported', message: expect.stringContaining('Stop it') },
+  })
+  expect(await shown(t, id)).toMatchObject({ status: 'attached', server_id: server })
+  expect(await detach(t, id)).toMatchObject({ status: 'succeeded' })
+})
+
 test('a volume is removed until it is gone, since it may be erased although the host says nothing', async () => {
   const t = await testApp()
   const id = await create(t)
