@@ -1,4 +1,5 @@
 import { openAccounts } from '../accounts/status.ts'
+import { prepared } from '../database/prepared.ts'
 import { countMails, enqueueMail } from '../mail/queue.ts'
 import { announcementMail } from '../people/letters/announcements.ts'
 import { ownersAfter } from '../people/membership/owners.ts'
@@ -25,15 +26,14 @@ const MOST_WAITING = 1_000
  */
 export async function mailAnnouncements(options: Mailing): Promise<void> {
   const { db, clock, mailed } = options
-  const due = await openOnes(db, clock.now())
-    .selectAll()
-    .where('mailed_at', 'is', null)
-    .orderBy('announcement_id')
-    .limit(1)
-    .executeTakeFirst()
+  const due = await unmailed.first(db, { now: clock.now() })
   if (!due || (await countMails(db)) >= MOST_WAITING) return
   if (await mailSome(options, due)) mailed()
 }
+
+const unmailed = prepared((db, { now }: { now: number }) =>
+  openOnes(db, now).selectAll().where('mailed_at', 'is', null).orderBy('announcement_id').limit(1),
+)
 
 /** @returns true if mails were queued */
 async function mailSome(options: Mailing, due: AnnouncementTable): Promise<boolean> {

@@ -173,6 +173,7 @@ function trafficStretches(from: number, until: number) {
 }
 
 const dueNow = prepared((db, { now }: { now: number }) => dueMeters(db, now))
+const dueUnlocked = prepared((db, { now }: { now: number }) => dueMeters(db, now).forUpdate().skipLocked())
 
 function dueMeters(db: Queries, now: number) {
   return db
@@ -187,7 +188,7 @@ function dueMeters(db: Queries, now: number) {
 /** Returns the meters that are due, locked until this transaction ends. */
 async function lockDue(tx: Queries, now: number, only?: string): Promise<BillingMeterTable[]> {
   // Items that another process is just charging are left to it.
-  const due = only ? [] : await dueMeters(tx, now).forUpdate().skipLocked().execute()
+  const due = only ? [] : await dueUnlocked.all(tx, { now })
   const ids = only ? [only] : due.map((meter) => meter.item_id)
   if (ids.length === 0) return []
   return (

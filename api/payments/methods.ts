@@ -5,6 +5,7 @@ import { setTopUpLine } from '../billing/standing.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
 import { countOf, type Page, pageOf } from '../database/page.ts'
+import { prepared } from '../database/prepared.ts'
 import { audit } from '../events/outbox.ts'
 import { ApiError, found } from '../http/contract/problem.ts'
 import { NoAnswer } from '../outgoing.ts'
@@ -137,19 +138,22 @@ async function stopCharging(
 }
 
 /**
- * Has the providers forget deleted methods, and deletes their rows. One that a payment has yet to charge waits for it.
+ * Has the providers forget deleted methods, and deletes their rows, each time that it is called. One that a payment has
+ * yet to charge waits for it.
  * @throws NoAnswer if a provider does not answer, after the others were asked
  */
-export async function forgetMethods(db: Database, providers: readonly PaymentProvider[]): Promise<void> {
-  const removed = await db
+export function forgetting(providers: readonly PaymentProvider[]): (db: Database) => Promise<void> {
+  const names = providers.map(({ name }) => name)
+  const removed = prepared((db) => removedOf(db, names))
+  return async (db) => forget(db, providers, await removed.all(db, {}))
+}
+
+function removedOf(db: Queries, providers: readonly string[]) {
+  return db
     .selectFrom('payment_methods')
     .selectAll()
     .where('removed_at', 'is not', null)
-    .where(
-      'provider',
-      'in',
-      providers.map(({ name }) => name),
-    )
+    .where('provider', 'in', providers)
     .where('method_id', 'not in', (eb) =>
       eb
         .selectFrom('payments')
@@ -160,7 +164,13 @@ export async function forgetMethods(db: Database, providers: readonly PaymentPro
     )
     .orderBy('removed_at')
     .limit(FORGET_AT_ONCE)
-    .execute()
+}
+
+async function forget(
+  db: Database,
+  providers: readonly PaymentProvider[],
+  removed: readonly PaymentMethodTable[],
+): Promise<void> {
   const silent = new Map<string, NoAnswer>()
   for (const { method_id, provider: name, provider_id, customer_id } of removed) {
     if (silent.has(name)) continue

@@ -4,6 +4,7 @@ import { activeAccounts } from '../accounts/status.ts'
 import { monthStart } from '../billing/accrual.ts'
 import { belowTopUpLine, postponeTopUp, setTopUpLine, takeFall } from '../billing/standing.ts'
 import type { Queries } from '../database/database.ts'
+import { prepared } from '../database/prepared.ts'
 import { NoAnswer } from '../outgoing.ts'
 import { chargedSince, findAutoTopUp, openAutomatic } from './auto-top-up.ts'
 import { chargeOf } from './exchange.ts'
@@ -35,22 +36,25 @@ export interface ToppingUp extends Paying {
  */
 export async function topUpAccounts(options: ToppingUp): Promise<boolean> {
   const { db, clock, mailed } = options
-  const ended = await endedPayments(db).limit(AT_ONCE).execute()
-  for (const payment of ended) await noteEnd(options, payment)
-  if (ended.some(({ status }) => status === 'canceled')) mailed()
-  const below = await belowTopUpLine(db, clock.now()).limit(AT_ONCE).execute()
+  const payments = await ended.all(db, {})
+  for (const payment of payments) await noteEnd(options, payment)
+  if (payments.some(({ status }) => status === 'canceled')) mailed()
+  const below = await fallen.all(db, { now: clock.now() })
   await Promise.all(below.map(({ account_id }) => topUp(options, account_id)))
-  return below.length === AT_ONCE || ended.length === AT_ONCE
+  return below.length === AT_ONCE || payments.length === AT_ONCE
 }
 
-/** A query of the automatic payments that have ended, and whose end was not noted. */
-function endedPayments(db: Queries) {
-  return db
+/** Finds the automatic payments that have ended, and whose end was not noted. */
+const ended = prepared((db) =>
+  db
     .selectFrom('auto_top_ups')
     .innerJoin('payments', 'payments.payment_id', 'auto_top_ups.payment_id')
     .select(['payments.account_id', 'payments.payment_id', 'payments.status', 'payments.amount'])
     .where('payments.status', '<>', 'pending')
-}
+    .limit(AT_ONCE),
+)
+
+const fallen = prepared((db, { now }: { now: number }) => belowTopUpLine(db, now).limit(AT_ONCE))
 
 /** Counts what was declined in a row. One that waits is tried again; the last turns automatic top-ups off. */
 async function noteEnd(

@@ -1,11 +1,12 @@
 import type { FastifyBaseLogger as Logger } from 'fastify'
 import { findAccount } from '../accounts/accounts.ts'
+import { prepared } from '../database/prepared.ts'
 import { Loop } from '../loop.ts'
 import { messageOf } from '../message-of.ts'
 import { NoAnswer } from '../outgoing.ts'
 import type { Peers } from '../processes/peers.ts'
 import type { Secrets } from '../secrets.ts'
-import { deleteOfClosed, forgetMethods } from './methods.ts'
+import { deleteOfClosed, forgetting } from './methods.ts'
 import { KEY_LIVES_MS, openPayment, providerOf, returnsOf } from './payments.ts'
 import { type PaymentProvider, Refused } from './provider.ts'
 import { nextLook, settle } from './settling.ts'
@@ -26,6 +27,11 @@ const CLOSED_EVERY_MS = 600_000
 const FORGET_AGAIN_MS = 10_000
 const LONGEST_FORGET_MS = 3600_000
 
+/** Like the other queries of each turn, it mostly finds nothing, and is compiled once. */
+const duePayments = prepared((db, { now }: { now: number }) =>
+  db.selectFrom('payments').selectAll().where('look_at', '<=', now).orderBy('look_at').limit(AT_ONCE),
+)
+
 interface PaymentWorkerOptions extends ToppingUp {
   log: Logger
   peers: Peers
@@ -39,12 +45,14 @@ interface PaymentWorkerOptions extends ToppingUp {
 export class PaymentWorker {
   readonly #options: PaymentWorkerOptions
   readonly #loop: Loop
+  readonly #forgetMethods: ReturnType<typeof forgetting>
   #closedAt = Number.NEGATIVE_INFINITY
   #forgetAt = Number.NEGATIVE_INFINITY
   #forgetPauseMs = FORGET_AGAIN_MS
 
   constructor(options: PaymentWorkerOptions) {
     this.#options = options
+    this.#forgetMethods = forgetting(options.providers)
     this.#loop = new Loop({
       clock: options.clock,
       log: options.log,
@@ -96,13 +104,7 @@ export class PaymentWorker {
   /** Looks at payments that are due. @returns how many there were, at most AT_ONCE */
   async look(): Promise<number> {
     const { db, clock, log } = this.#options
-    const due = await db
-      .selectFrom('payments')
-      .selectAll()
-      .where('look_at', '<=', clock.now())
-      .orderBy('look_at')
-      .limit(AT_ONCE)
-      .execute()
+    const due = await duePayments.all(db, { now: clock.now() })
     const failures = (await Promise.all(due.map((payment) => this.#lookAt(payment)))).flatMap(
       (why) => why ?? [],
     )
@@ -121,11 +123,11 @@ export class PaymentWorker {
 
   /** Has the providers forget deleted methods. One that does not answer is asked again after ever longer pauses. */
   async #forget(): Promise<void> {
-    const { db, clock, log, providers } = this.#options
+    const { db, clock, log } = this.#options
     const now = clock.now()
     if (now < this.#forgetAt) return
     try {
-      await forgetMethods(db, providers)
+      await this.#forgetMethods(db)
       this.#forgetPauseMs = FORGET_AGAIN_MS
     } catch (error) {
       if (!(error instanceof NoAnswer)) throw error

@@ -5,10 +5,11 @@ import { sql } from 'kysely'
 import { type Clock, systemClock } from '../clock.ts'
 import type { Database, Lent, Queries } from '../database/database.ts'
 import { asCaller } from '../database/line.ts'
-import { prepared } from '../database/prepared.ts'
+import { prepared, type RowOf } from '../database/prepared.ts'
 import { Loop } from '../loop.ts'
 import { type Duty, duties, type Listener, type Living, type Peers, type Role, type Topic } from './peers.ts'
 import { handOut, readShares } from './shares.ts'
+import type { ProcessTable } from './tables.ts'
 
 const BEAT_EVERY_MS = 2_000
 /** The time without heartbeats after which a process counts as dead, and others take over its work. */
@@ -139,23 +140,11 @@ export class Members implements Peers {
 
   async #sign(tx: Queries): Promise<void> {
     const { role, catalogFile: catalog_file = null } = this.#options
-    const { rows } = await sql<{ now: number }>`SELECT ${NOW} AS now`.execute(tx)
-    const now = rows[0]?.now ?? this.#options.clock.now()
+    const now = (await databaseNow.first(tx, {}))?.now ?? this.#options.clock.now()
     const takes_pools = this.#pools.length > 0 ? 1 : 0
     this.#compareClocks(now)
-    await tx
-      .insertInto('processes')
-      .values({
-        process_id: this.processId,
-        role,
-        host: hostname(),
-        pid: process.pid,
-        started_at: now,
-        seen_at: now,
-        ...{ takes_pools, catalog_file },
-      })
-      .onConflict((conflict) => conflict.column('process_id').doUpdateSet({ seen_at: now, takes_pools }))
-      .execute()
+    const self = { process_id: this.processId, role, host: hostname(), pid: process.pid }
+    await sign.change(tx, { ...self, now, takes_pools, catalog_file })
   }
 
   /** The service uses the database's clock, but its logs use this machine's. */
@@ -184,6 +173,19 @@ export class Members implements Peers {
 
 /** The milliseconds of the database's clock. */
 const NOW = sql<number>`CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS bigint)`
+
+const databaseNow = prepared((db) => db.selectNoFrom(NOW.as('now')))
+
+type Signed = Omit<RowOf<ProcessTable>, 'started_at' | 'seen_at'> & { now: number }
+
+const sign = prepared((db, { now, ...self }: Signed) =>
+  db
+    .insertInto('processes')
+    .values({ ...self, started_at: now, seen_at: now })
+    .onConflict((conflict) =>
+      conflict.column('process_id').doUpdateSet({ seen_at: now, takes_pools: self.takes_pools }),
+    ),
+)
 
 const dutiesOf = prepared((db, { owner }: { owner: string }) =>
   db.selectFrom('duties').select('name').where('owner', '=', owner),

@@ -22,7 +22,7 @@ const shares = prepared((db) =>
 export async function handOut(tx: Queries, self: string, pools: readonly string[]): Promise<void> {
   if ((await reconciling.first(tx, {}))?.owner !== self) return
   const living = (await takers.all(tx, {})).map(({ process_id }) => process_id)
-  const before = await tx.selectFrom('pool_shares').selectAll().execute()
+  const before = await given.all(tx, {})
   const owners = divided(pools, living, new Map(before.map(({ pool, owner }) => [pool, owner])))
   const changed = [...owners].filter(
     ([pool, owner]) =>
@@ -39,6 +39,8 @@ export async function handOut(tx: Queries, self: string, pools: readonly string[
     )
     .execute()
 }
+
+const given = prepared((db) => db.selectFrom('pool_shares').selectAll())
 
 const reconciling = prepared((db) => db.selectFrom('duties').select('owner').where('name', '=', 'reconciler'))
 

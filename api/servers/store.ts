@@ -198,9 +198,11 @@ export interface Walk {
 
 /** The pools with machines that should be on. */
 export async function poolsOfRunning(db: Queries): Promise<string[]> {
-  const rows = await alive(db).select('pool').distinct().where('status', 'in', watchedIn).execute()
+  const rows = await watchedPools.all(db, {})
   return rows.map(({ pool }) => pool)
 }
+
+const watchedPools = prepared((db) => alive(db).select('pool').distinct().where('status', 'in', watchedIn))
 
 /** Sets the time of the next backup of the servers with these columns that have one, if it is before another time. */
 export async function postponeBackups(

@@ -5,6 +5,7 @@ import { frozenAccounts } from '../accounts/status.ts'
 import { beginRate } from '../billing/rates.ts'
 import type { Catalog } from '../catalog/file.ts'
 import type { Queries } from '../database/database.ts'
+import { prepared } from '../database/prepared.ts'
 import { ApiError, found } from '../http/contract/problem.ts'
 import { billedSnapshot, snapshotPrice } from './billing.ts'
 import { planBoot } from './boot-checks.ts'
@@ -152,7 +153,11 @@ async function setExpiry(
 
 /** Some of the backups whose time has come. */
 export function expiredBackups(db: Queries, now: number) {
-  return db
+  return expired.all(db, { now })
+}
+
+const expired = prepared((db, { now }: { now: number }) =>
+  db
     .selectFrom('snapshots')
     .select('snapshot_id')
     .where('expires_at', '<=', now)
@@ -160,9 +165,8 @@ export function expiredBackups(db: Queries, now: number) {
     .where('item_type', '=', 'backup')
     .where('account_id', 'not in', frozenAccounts(db))
     .orderBy('expires_at')
-    .limit(SOME)
-    .execute()
-}
+    .limit(SOME),
+)
 
 /** Deletes a backup whose time has come, unless a server is being created from it. */
 export async function dropExpired(

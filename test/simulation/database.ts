@@ -72,19 +72,30 @@ function hasChanged({ rows, numAffectedRows }: QueryResult<unknown>): boolean {
 }
 
 function translated(query: CompiledQuery): CompiledQuery {
-  return query.sql.includes(CLOCK) ? { ...query, sql: query.sql.replaceAll(CLOCK, 'simulated_now()') } : query
+  const { text } = factsOf(query)
+  return text === query.sql ? query : { ...query, sql: text }
 }
 
-/** The verb and the first table of a statement, and all tables that it changes. */
-function factsOf({ sql }: CompiledQuery): { label: string; changes: readonly string[] } {
+interface Facts {
+  /** The verb and the first table. */
+  label: string
+  /** All tables that it changes. */
+  changes: readonly string[]
+  /** The statement with the simulated clock. */
+  text: string
+}
+
+/** Reads a statement once, however often it is sent. */
+function factsOf({ sql }: CompiledQuery): Facts {
   const known = facts.get(sql)
   if (known) return known
   const label = `${/^\s*(\w+)/.exec(sql)?.[1]?.toLowerCase()} ${/(?:from|into|update) "(\w+)"/i.exec(sql)?.[1] ?? ''}`
   const changes = [...sql.matchAll(CHANGE)].map(([, table]) => String(table))
-  facts.set(sql, { label, changes })
-  return { label, changes }
+  const read = { label, changes, text: sql.replaceAll(CLOCK, 'simulated_now()') }
+  facts.set(sql, read)
+  return read
 }
-const facts = new Map<string, ReturnType<typeof factsOf>>()
+const facts = new Map<string, Facts>()
 const CHANGE = /\b(?:into|update|delete\s+from)\s+"?(\w+)/gi
 
 /**

@@ -31,6 +31,8 @@ const current = new AsyncLocalStorage<Actor>()
 
 /** Chores in a row without any time passing, which only an endless loop needs. */
 const MOST_AT_ONCE = 30_000
+/** Characters of the trace. */
+const HASHED_AT_ONCE = 32_768
 
 /**
  * Decides what happens next. Everything that waits at a seam is a chore, and a seeded draw picks the next one among
@@ -45,6 +47,8 @@ export class Scheduler implements Nature {
   #ready: Chore[] = []
   readonly #later = new Heap()
   readonly #hash = createHash('sha256')
+  /** Lines of the trace that the hash has yet to get: a call for each would cost more than the hash. */
+  #noted = ''
   readonly #nobody = new Actor('nobody')
   #order = 0
   #atOnce = 0
@@ -125,13 +129,19 @@ export class Scheduler implements Nature {
 
   /** Adds a line to the trace. */
   note(line: string): void {
-    this.#hash.update(line)
-    this.#hash.update('\n')
+    this.#noted += `${line}\n`
+    if (this.#noted.length > HASHED_AT_ONCE) this.#flush()
     this.onTrace?.(line)
   }
 
   get digest(): string {
+    this.#flush()
     return this.#hash.copy().digest('hex')
+  }
+
+  #flush(): void {
+    this.#hash.update(this.#noted)
+    this.#noted = ''
   }
 
   /** Runs what is due until a promise is settled. @throws Error if it is not in this time */

@@ -4,6 +4,7 @@ import type { Catalog } from '../../catalog/file.ts'
 import type { Seller } from '../../catalog/operator.ts'
 import type { Clock } from '../../clock.ts'
 import type { Database, Queries } from '../../database/database.ts'
+import { prepared } from '../../database/prepared.ts'
 import { isoTime } from '../../http/contract/fields.ts'
 import { formatMoney } from '../../money.ts'
 import { monthStart } from '../accrual.ts'
@@ -45,13 +46,7 @@ export async function issueDue(options: Issuing): Promise<number> {
   const { db, clock, catalog, onFault } = options
   const { seller } = catalog.operator
   if (!seller) return 0
-  const due = await db
-    .selectFrom('ledgers')
-    .select('account_id')
-    .where('document_due_at', '<=', clock.now())
-    .orderBy('document_due_at')
-    .limit(AT_ONCE)
-    .execute()
+  const due = await dueLedgers.all(db, { now: clock.now() })
   for (const { account_id: accountId } of due)
     try {
       await db.transaction().execute((tx) => issueNext(tx, options, { accountId, seller }))
@@ -61,6 +56,15 @@ export async function issueDue(options: Issuing): Promise<number> {
     }
   return due.length
 }
+
+const dueLedgers = prepared((db, { now }: { now: number }) =>
+  db
+    .selectFrom('ledgers')
+    .select('account_id')
+    .where('document_due_at', '<=', now)
+    .orderBy('document_due_at')
+    .limit(AT_ONCE),
+)
 
 /** Issues the document of the first month that has none yet, and notes when the next one is due. */
 async function issueNext(

@@ -1,4 +1,5 @@
 import type { Queries } from '../../database/database.ts'
+import { prepared } from '../../database/prepared.ts'
 import { allowedIn } from '../states.ts'
 
 /** The servers whose backup is due and can begin: no other operation is in progress, and their own system runs. */
@@ -15,9 +16,11 @@ function toBackUp(db: Queries, now: number) {
 
 /** The pools with servers whose backup is due. */
 export async function poolsToBackUp(db: Queries, now: number): Promise<string[]> {
-  const rows = await toBackUp(db, now).select('pool').distinct().execute()
+  const rows = await duePools.all(db, { now })
   return rows.map(({ pool }) => pool)
 }
+
+const duePools = prepared((db, { now }: { now: number }) => toBackUp(db, now).select('pool').distinct())
 
 /**
  * The server of a pool that has waited longest for its backup, if no server of the pool is being backed up. One
