@@ -137,7 +137,7 @@ function replaceRoute(options: OperatorCatalogOptions): Route {
     id: 'replaceCatalog',
     method: 'PUT',
     path: '/operator/catalog',
-    scope: 'operator:write',
+    scope: 'operator:money',
     tag,
     summary: 'Replace the catalogue',
     description:

@@ -1,6 +1,6 @@
 // The accounts of an installation, as operators open, describe, limit and close them in the console.
 import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { launch } from './chromium.ts'
 import { makeOperator, serveConsole } from './console.ts'
 import { faultsOnPhone } from './faults.ts'
@@ -12,6 +12,34 @@ beforeAll(async () => {
 afterAll(() => browser?.close())
 
 const EMAIL = 'bob@example.com'
+
+test('an operator gives an owner a link that signs them in, once', async () => {
+  const t = await serveConsole()
+  const page = await t.open(browser)
+  await makeOperator(t, page)
+  const accountId = await t.makeAccount()
+  const { email } = await t.db
+    .selectFrom('accounts')
+    .select('email')
+    .where('account_id', '=', accountId)
+    .executeTakeFirstOrThrow()
+  await page.getByRole('navigation').getByRole('link', { name: 'Accounts', exact: true }).click()
+  await page.getByRole('button', { name: `Account: ${email}` }).click()
+  await page.getByRole('menuitem', { name: 'Sign-in link' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('button', { name: 'Create the link' }).click()
+  const url = (await dialog.locator('pre').textContent()) ?? ''
+  expect(await faultsOnPhone(page)).toEqual([])
+  const context = await browser.newContext({ locale: 'en-US' })
+  onTestFinished(() => context.close())
+  const other = await context.newPage()
+  await other.goto(url)
+  await other.getByRole('heading', { name: 'Overview' }).waitFor()
+  await other.context().clearCookies()
+  await other.goto('about:blank')
+  await other.goto(url)
+  await other.getByText('invalid').first().waitFor()
+})
 
 test('an operator opens an account, describes, limits, debits and closes it, and takes that back', async () => {
   const t = await serveConsole()

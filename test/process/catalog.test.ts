@@ -178,7 +178,7 @@ test(
     const data = folder()
     const own = path.join(data, 'catalog.yaml')
     const first = await serve(data)
-    const bounds = ['--scope', 'operator:read', '--scope', 'operator:write', '--cidr', '127.0.0.1']
+    const bounds = ['--scope', 'operator:read', '--scope', 'operator:money', '--cidr', '127.0.0.1']
     const made = await run(['operator', 'token', 'create', 'shop', ...bounds], { BERTH_DATA: data })
     const headers = { authorization: `Bearer ${made.stdout.trim()}` }
     const retitle = async ({ send }: typeof first, from: string, to: string) => {

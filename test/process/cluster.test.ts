@@ -239,7 +239,7 @@ test('an operator’s change of the catalogue at one process is in force at all 
   const [data, elsewhere] = [folder(), folder()]
   const one = await serveOn(url, data, { BERTH_ROLE: 'api' })
   const two = await serveOn(url, data, { BERTH_ROLE: 'worker', TOKEN: one.token })
-  const bounds = ['--scope', 'operator:read', '--scope', 'operator:write', '--cidr', '127.0.0.1']
+  const bounds = ['--scope', 'operator:read', '--scope', 'operator:money', '--cidr', '127.0.0.1']
   const env = { BERTH_DATA: data, DATABASE_URL: url }
   const made = await run(['operator', 'token', 'create', 'shop', ...bounds], env)
   const headers = { authorization: `Bearer ${made.stdout.trim()}` }

@@ -9,12 +9,13 @@ import { Form } from '../ui/form.tsx'
 import { useFieldError } from '../ui/problems.ts'
 import { CloseForm, CreditLimitForm, DescribeForm, LimitsForm } from './account-forms.tsx'
 import { useAccountFormsText } from './account-forms-text.ts'
+import { LoginForm } from './login-form.tsx'
 import { ReasonField } from './reason-field.tsx'
 import { useOperatorText } from './text.ts'
 
 export type Change =
   | keyof typeof statusCalls
-  | ('credit' | 'debit' | 'prices' | 'describe' | 'limits' | 'credit_limit' | 'close')
+  | ('credit' | 'debit' | 'prices' | 'describe' | 'limits' | 'credit_limit' | 'login' | 'close')
 
 interface ChangeProps {
   account: OperatedAccount
@@ -66,6 +67,8 @@ function formOf(
       return <LimitsForm {...rest} account={account} />
     case 'credit_limit':
       return <CreditLimitForm {...rest} account={account} />
+    case 'login':
+      return <LoginForm account={account} onCancel={rest.onCancel} />
     default:
       return <StatusForm {...props} change={change} />
   }

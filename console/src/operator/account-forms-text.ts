@@ -14,6 +14,7 @@ export const useAccountFormsText = messages({
       limits: 'Limits',
       credit_limit: 'Credit limit',
       debit: 'Debit',
+      login: 'Sign-in link',
       close: 'Close account',
     },
     titles: {
@@ -21,6 +22,7 @@ export const useAccountFormsText = messages({
       limits: (name: string) => `Limits of ${name}`,
       credit_limit: (name: string) => `Credit limit of ${name}`,
       debit: (name: string) => `Debit ${name}`,
+      login: (name: string) => `Sign-in link for ${name}`,
       close: (name: string) => `Close ${name}`,
     },
     save: 'Save',
@@ -39,6 +41,11 @@ export const useAccountFormsText = messages({
     creditLimit: 'Credit limit in rubles',
     setCreditLimit: 'Set the credit limit',
     debitKinds: { correction: 'Correction', payment: 'Money that the customer took back' },
+    createLogin: 'Create the link',
+    loginAbout:
+      'It signs the owner in once, within 5 minutes, and revokes earlier links. First make sure that the person who asks is the owner. The account’s activity names you.',
+    loginMade: 'Give it to the owner alone. It can’t be shown again.',
+    done: 'Done',
     closeAbout:
       'The servers stop within 5 seconds and are deleted after 7 days, with their disks. Until then, Resume undoes this.',
     force: 'also if servers are protected from deletion',
@@ -55,6 +62,7 @@ export const useAccountFormsText = messages({
       limits: 'Лимиты',
       credit_limit: 'Кредитный лимит',
       debit: 'Списать',
+      login: 'Ссылка для входа',
       close: 'Закрыть аккаунт',
     },
     titles: {
@@ -62,6 +70,7 @@ export const useAccountFormsText = messages({
       limits: (name: string) => `Лимиты: ${name}`,
       credit_limit: (name: string) => `Кредитный лимит: ${name}`,
       debit: (name: string) => `Списать у ${name}`,
+      login: (name: string) => `Ссылка для входа: ${name}`,
       close: (name: string) => `Закрыть ${name}`,
     },
     save: 'Сохранить',
@@ -80,6 +89,11 @@ export const useAccountFormsText = messages({
     creditLimit: 'Кредитный лимит в рублях',
     setCreditLimit: 'Установить кредитный лимит',
     debitKinds: { correction: 'Корректировка', payment: 'Деньги, которые клиент вернул себе' },
+    createLogin: 'Создать ссылку',
+    loginAbout:
+      'По ней владелец войдёт один раз в течение 5 минут, прежние ссылки перестанут действовать. Сначала убедитесь, что просит сам владелец. В журнале аккаунта будет ваш адрес.',
+    loginMade: 'Передайте её только владельцу. Показать её снова нельзя.',
+    done: 'Готово',
     closeAbout:
       'Серверы остановятся в течение 5 секунд и через 7 дней будут удалены вместе с дисками. До этого «Возобновить» всё вернёт.',
     force: 'даже если серверы защищены от удаления',

@@ -91,6 +91,7 @@ function useActions(choose: (chosen: Chosen) => void): (account: OperatedAccount
       item(t.credit, 'credit'),
       item(t.prices, 'prices'),
       ...(['describe', 'limits', 'credit_limit', 'debit'] as const).map((one) => item(actions[one], one)),
+      ...(status === 'closed' ? [] : [item(actions.login, 'login')]),
       ...(status === 'active' ? [item(t.suspend, 'suspend', true)] : [item(t.resume, 'resume')]),
       ...(is_frozen ? [] : [item(t.freeze, 'freeze', true)]),
       ...(status === 'closed' || is_frozen ? [] : [item(actions.close, 'close', true)]),

@@ -5,7 +5,7 @@ import { noPeers, type Peers } from '../../../api/processes/peers.ts'
 import { catalogText } from '../../harness/app.ts'
 import { HASH, MASKED, MIRROR, secretText, withFile } from './harness/catalog.ts'
 
-const BOTH = { scopes: ['operator:read', 'operator:write'] } as const
+const BOTH = { scopes: ['operator:read', 'operator:money'] } as const
 const commented = `${secretText}\n# the mirror before: ${MIRROR.replace('own', 'old')}\n`
 const retitled = (text: string, title = 'Elsewhere') => text.replace('title: This machine', `title: ${title}`)
 
@@ -200,8 +200,8 @@ test('a text that lacks what a customer orders while it is written is taken back
   expect(opened.fault).toBeNull()
 })
 
-test('a token that may not write changes nothing', async () => {
-  const { put, read, onDisk } = await withEditor(catalogText, { scopes: ['operator:read', 'operator:money'] })
+test('a shop’s token, which has no scope for money, changes no prices', async () => {
+  const { put, read, onDisk } = await withEditor(catalogText, { scopes: ['operator:read', 'operator:write'] })
   const { text, hash } = await read()
   const { status, body } = await put(retitled(text), hash)
   expect([status, body.code]).toEqual([403, 'insufficient_scope'])
