@@ -29,7 +29,7 @@ interface Paid {
 }
 
 /** The application with both providers, played by a local server. */
-export async function withPayments(options: Partial<AppOptions> = {}): Promise<Paid> {
+export async function withPayments(options: Parameters<typeof testApp>[0] = {}): Promise<Paid> {
   const played = await playedProviders()
   const t = await testApp({ balance: '0', ...played.urls, ...options })
   const look = async (ms = 15_000) => {
