@@ -100,13 +100,15 @@ export const jsonLine = (value: object): string => `${json(value)}\n`
 
 const json = (value: object, indent?: number): string => escaped(JSON.stringify(value, null, indent))
 
+/** Block scalars lose a line of spaces, and quoted ones of several lines get a backslash there. */
+const ONE_LINE = { blockQuote: false, doubleQuotedMinMultiLineLength: Number.MAX_SAFE_INTEGER }
+
 async function asYaml(value: object): Promise<string> {
   const { stringify } = await import('yaml')
-  // Block scalars would lose a line of spaces.
-  const text = stringify(value, { blockQuote: false })
+  const text = stringify(value, ONE_LINE)
   if (text.replaceAll('\n', '').search(UNPRINTABLE) < 0) return text
   // YAML has escapes within double quotes only.
-  return escaped(stringify(value, { blockQuote: false, defaultStringType: 'QUOTE_DOUBLE' }))
+  return escaped(stringify(value, { ...ONE_LINE, defaultStringType: 'QUOTE_DOUBLE' }))
 }
 
 /** Every object of the API has a name, a slug or, as its first field, an id. */

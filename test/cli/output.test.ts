@@ -68,6 +68,11 @@ test('for programs the same characters are escaped: they read what the API repli
   )
 })
 
+test('a line of spaces in a long text is read from YAML as it is', async () => {
+  const items = [{ name: '', status: '', note: `${'a'.repeat(60)}\n \n` }]
+  expect(parse(await shown(items, { format: 'yaml' }))).toEqual(items)
+})
+
 test('an empty value is printed as a dash', async () => {
   const all = await shown([{ name: '', status: ' ', note: '\u3000' }], {})
   expect(all).toBe('NAME  STATUS  NOTE\n-     -       -\n')
