@@ -62,6 +62,7 @@ test('guests meet by cards that come while they run, keep them over a restart, a
     'console',
     'snapshots',
     'reset_password',
+    'volumes',
   ])
   const [ann, bob] = [card(5, 2), card(5, 3)]
   await started('ann')
