@@ -4,14 +4,12 @@ import type { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { DriverError } from '../driver.ts'
 import type { SnapshotFile, SnapshotFiles } from '../snapshots.ts'
-import { at, type Endpoint, type IncusClient } from './client.ts'
+import { at, type Endpoint } from './client.ts'
 import { toDriverError, unless } from './errors.ts'
 import { diskGbOf, type Instance } from './instance.ts'
-import type { Members } from './members.ts'
-import type { Operations } from './operations.ts'
+import type { Parts } from './parts.ts'
 import { attempt, DRAFTS, nameable, READY } from './snapshots.ts'
 import type { Spool } from './spool.ts'
-import type { IncusZone } from './zone.ts'
 
 /** Exports that are whole. Incus may leave half of one behind when it is killed, so each is renamed once it has ended. */
 const WHOLE = /^e-[0-9a-f]{12}$/
@@ -27,11 +25,7 @@ const GIB = 2 ** 30
 /** Storage that exports the blocks in use. Others write a file's holes, of which a guest makes exabytes for nothing. */
 const EXPORTING = ['btrfs', 'zfs']
 
-interface Parts {
-  client: IncusClient
-  operations: Operations
-  members: Members
-  zone: IncusZone
+interface ExportParts extends Parts {
   spool: Spool
 }
 
@@ -41,13 +35,13 @@ interface Parts {
  */
 export class IncusExports implements SnapshotFiles {
   readonly areExports = true
-  readonly #parts: Parts
+  readonly #parts: ExportParts
   /** Exports that this process waits for, by instance; at most one is under way. Each stays until a call has its end. */
   readonly #jobs = new Map<string, { made: Promise<string>; isEnded: boolean }>()
   /** The last exports that were read whole. */
   readonly #known = new Map<string, SnapshotFile>()
 
-  constructor(parts: Parts) {
+  constructor(parts: ExportParts) {
     this.#parts = parts
   }
 

@@ -4,14 +4,12 @@ import { messageOf } from '../../message-of.ts'
 import { DriverError, hasDisk, type MachineSpec } from '../driver.ts'
 import type { Log } from '../log.ts'
 import type { SnapshotDriver, SnapshotState, VerifyState } from '../snapshots.ts'
-import { at, type IncusClient } from './client.ts'
+import { at } from './client.ts'
 import { IncusError, isPassing, toDriverError, unless } from './errors.ts'
 import { copyOf, diskGbOf, diskOf, type Instance, nameOf, newInstance, stripped } from './instance.ts'
 import type { Instances } from './instances.ts'
-import type { Members } from './members.ts'
-import type { Operations } from './operations.ts'
+import type { Parts } from './parts.ts'
 import { clearSeedPaths } from './seed-paths.ts'
-import type { IncusZone } from './zone.ts'
 
 /** Snapshots that are ready. They are instances that never start, so they outlive the machine. */
 export const READY = 's-'
@@ -26,12 +24,8 @@ const WAIT_MS = { moment: 10_000, machine: 60_000, end: 10_000, count: 500 }
 const LOOK_MS = 200
 const GIB = 2 ** 30
 
-interface Parts {
-  client: IncusClient
-  operations: Operations
+interface SnapshotParts extends Parts {
   instances: Instances
-  members: Members
-  zone: IncusZone
   log: Log
   /** True if snapshots are copied off site as exports. */
   areExported: boolean
@@ -53,12 +47,12 @@ interface Job {
  * state. Incus may leave half a copy behind when it is killed, so only a copy that was renamed counts.
  */
 export class IncusSnapshots {
-  readonly #parts: Parts
+  readonly #parts: SnapshotParts
   readonly #jobs = new Map<string, Job>()
   #keptGb = 0
   #counting: Promise<void> | null = null
 
-  constructor(parts: Parts) {
+  constructor(parts: SnapshotParts) {
     this.#parts = parts
   }
 

@@ -1,11 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { at, type IncusClient } from './client.ts'
+import { at } from './client.ts'
 import { IncusError, unless } from './errors.ts'
 import { gigabytes } from './instance.ts'
-import type { Members } from './members.ts'
-import type { Operations } from './operations.ts'
+import type { Parts } from './parts.ts'
 import { PREFIX, volumeName } from './volume-devices.ts'
-import type { IncusZone } from './zone.ts'
 
 /** A copy that is being made on another member, and a volume whose copy is whole. Both end with a tag of their move. */
 const COPY = 'c-'
@@ -34,13 +32,6 @@ export interface Stored extends Named {
 /** The certificate of a cluster, and an operation that waits for its other end. */
 type Server = { environment: { certificate: string } }
 type Waiting = { id: string; metadata: Record<string, string> }
-
-interface Parts {
-  client: IncusClient
-  operations: Operations
-  members: Members
-  zone: IncusZone
-}
 
 export const isWhole = ({ name }: Named) => name.startsWith(PREFIX)
 

@@ -3,22 +3,15 @@ import { KeyedMutex } from '../../concurrency.ts'
 import { DriverError, type DriverErrorCode } from '../driver.ts'
 import type { VolumeDriver } from '../volumes.ts'
 import type { Devices } from './cards.ts'
-import type { IncusClient } from './client.ts'
 import { IncusError } from './errors.ts'
 import { serverIdOf, stateOf, withoutVolume, withVolume } from './instance.ts'
 import type { Instances } from './instances.ts'
-import type { Members } from './members.ts'
-import type { Operations } from './operations.ts'
+import type { Parts } from './parts.ts'
 import { volumeName, volumesAmong } from './volume-devices.ts'
 import { idOfVolume, isWhole, type Named, type Stored, VolumeStore } from './volume-store.ts'
-import type { IncusZone } from './zone.ts'
 
-interface Parts {
-  client: IncusClient
-  operations: Operations
+interface VolumeParts extends Parts {
   instances: Instances
-  members: Members
-  zone: IncusZone
 }
 
 /** A volume on its way to another member. */
@@ -39,13 +32,13 @@ const RUNS = 'A container gives back a volume only while it is off.'
  * so it loses none.
  */
 export class IncusVolumes implements VolumeDriver {
-  readonly #parts: Parts
+  readonly #parts: VolumeParts
   readonly #store: VolumeStore
   readonly #moves = new Map<string, Move>()
   /** Two calls never change the same volume at once. */
   readonly #turns = new KeyedMutex()
 
-  constructor(parts: Parts) {
+  constructor(parts: VolumeParts) {
     this.#parts = parts
     this.#store = new VolumeStore(parts)
   }
