@@ -1,5 +1,4 @@
 import type { Credit, OperatedAccount } from '@berth/sdk'
-import { useMutation } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { berth, queryClient } from '../client.ts'
 import { typedRubles } from '../format.ts'
@@ -10,7 +9,7 @@ import { useFieldError } from '../ui/problems.ts'
 import { CloseForm, CreditLimitForm, DescribeForm, LimitsForm } from './account-forms.tsx'
 import { useAccountFormsText } from './account-forms-text.ts'
 import { LoginForm } from './login-form.tsx'
-import { ReasonField } from './reason-field.tsx'
+import { ReasonField, useReasoned } from './reason-field.tsx'
 import { useOperatorText } from './text.ts'
 
 export type Change =
@@ -93,21 +92,17 @@ export function StatusForm({
   onCancel,
 }: FormProps & { change: keyof typeof statusCalls }) {
   const t = useOperatorText()
-  const [reason, setReason] = useState('')
-  const mutation = useMutation({
-    mutationFn: () => statusCalls[change](id, { reason }),
-    onSuccess: onDone,
-  })
+  const { mutation, hasReason, field } = useReasoned((reason) => statusCalls[change](id, { reason }), onDone)
   return (
     <Form
       submit={t[change]}
       mutation={mutation}
-      isReady={reason.trim() !== ''}
+      isReady={hasReason}
       onSubmit={() => mutation.mutate()}
       onCancel={onCancel}
     >
       <p>{t.statusAbout[change]}</p>
-      <ReasonField reason={reason} error={mutation.error} onChange={setReason} />
+      <ReasonField {...field} />
     </Form>
   )
 }
@@ -117,19 +112,18 @@ function PricesForm({ account, onDone, onCancel }: Omit<FormProps, 'id'> & { acc
   const t = useOperatorText()
   const { account_id, preset_prices_rub } = account
   const [percent, setPercent] = useState(String(account.price_percent))
-  const [reason, setReason] = useState('')
-  const mutation = useMutation({
-    mutationFn: () =>
+  const { mutation, hasReason, field } = useReasoned(
+    (reason) =>
       berth.operator.setPrices(account_id, { price_percent: Number(percent), preset_prices_rub, reason }),
-    onSuccess: onDone,
-  })
+    onDone,
+  )
   const errorOf = useFieldError(mutation.error)
   const presets = Object.entries(preset_prices_rub).map(([slug, price]) => `${slug} ${price}`)
   return (
     <Form
       submit={t.setPrices}
       mutation={mutation}
-      isReady={/^[+-]?\d+$/.test(percent.trim()) && reason.trim() !== ''}
+      isReady={/^[+-]?\d+$/.test(percent.trim()) && hasReason}
       onSubmit={() => mutation.mutate()}
       onCancel={onCancel}
     >
@@ -143,7 +137,7 @@ function PricesForm({ account, onDone, onCancel }: Omit<FormProps, 'id'> & { acc
         error={errorOf('price_percent')}
         onChange={(event) => setPercent(event.target.value)}
       />
-      <ReasonField reason={reason} error={mutation.error} onChange={setReason} />
+      <ReasonField {...field} />
     </Form>
   )
 }
@@ -158,19 +152,18 @@ function CreditForm({ id, call, onDone, onCancel }: FormProps & { call: keyof ty
   const titles = { credit: t.kinds, debit: debitKinds }[call]
   const [amount, setAmount] = useState('')
   const [type, setType] = useState<Credit['type']>(call === 'credit' ? 'payment' : 'correction')
-  const [reason, setReason] = useState('')
   // The reference stays the same while the form is open, so that a payment sent twice is booked once.
   const [reference, setReference] = useState(() => `console-${Date.now()}`)
-  const mutation = useMutation({
-    mutationFn: () => moneyCalls[call](id, { amount: typedRubles(amount), type, reason, reference }),
-    onSuccess: onDone,
-  })
+  const { mutation, hasReason, field } = useReasoned(
+    (reason) => moneyCalls[call](id, { amount: typedRubles(amount), type, reason, reference }),
+    onDone,
+  )
   const errorOf = useFieldError(mutation.error)
   return (
     <Form
       submit={call === 'credit' ? t.credit : actions.debit}
       mutation={mutation}
-      isReady={amount.trim() !== '' && reason.trim() !== '' && reference !== ''}
+      isReady={amount.trim() !== '' && hasReason && reference !== ''}
       onSubmit={() => mutation.mutate()}
       onCancel={onCancel}
     >
@@ -188,7 +181,7 @@ function CreditForm({ id, call, onDone, onCancel }: FormProps & { call: keyof ty
         options={kinds.map((value) => ({ value, title: titles[value] }))}
         onChange={setType}
       />
-      <ReasonField reason={reason} error={mutation.error} onChange={setReason} />
+      <ReasonField {...field} />
       <TextField
         label={t.reference}
         hint={t.referenceAbout}

@@ -10,7 +10,7 @@ import { Check, SelectField, TextArea, TextField } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import { useFieldError } from '../ui/problems.ts'
 import { useAccountFormsText } from './account-forms-text.ts'
-import { ReasonField } from './reason-field.tsx'
+import { ReasonField, useReasoned } from './reason-field.tsx'
 
 interface AccountFormProps {
   account: OperatedAccount
@@ -22,14 +22,14 @@ interface AccountFormProps {
 export function CreateForm({ onDone, onCancel }: Omit<AccountFormProps, 'account'>) {
   const t = useAccountFormsText()
   const [email, setEmail] = useState('')
-  const [name, setName] = useState('')
-  const [externalId, setExternalId] = useState('')
+  const [naming, setNaming] = useState<Naming>({ name: '', externalId: '' })
+  const [name, externalId] = [naming.name.trim(), naming.externalId.trim()]
   const create = useMutation({
     mutationFn: () =>
       berth.operator.createAccount({
         email: email.trim(),
-        ...(name.trim() === '' ? {} : { name: name.trim() }),
-        ...(externalId.trim() === '' ? {} : { external_id: externalId.trim() }),
+        ...(name === '' ? {} : { name }),
+        ...(externalId === '' ? {} : { external_id: externalId }),
       }),
     onSuccess: onDone,
   })
@@ -51,37 +51,62 @@ export function CreateForm({ onDone, onCancel }: Omit<AccountFormProps, 'account
         error={errorOf('email')}
         onChange={(event) => setEmail(event.target.value)}
       />
+      <NamingFields naming={naming} onChange={setNaming} error={create.error} />
+    </Form>
+  )
+}
+
+interface Naming {
+  name: string
+  externalId: string
+}
+
+interface NamingFieldsProps {
+  naming: Naming
+  error: Error | null
+  autoFocus?: boolean
+  onChange: (naming: Naming) => void
+}
+
+function NamingFields({ naming, error, autoFocus = false, onChange }: NamingFieldsProps) {
+  const t = useAccountFormsText()
+  const errorOf = useFieldError(error)
+  return (
+    <>
       <TextField
         label={t.name}
         maxLength={100}
-        value={name}
+        autoFocus={autoFocus}
+        value={naming.name}
         error={errorOf('name')}
-        onChange={(event) => setName(event.target.value)}
+        onChange={({ target }) => onChange({ ...naming, name: target.value })}
       />
       <TextField
         label={t.externalId}
         hint={t.externalIdAbout}
         maxLength={100}
-        value={externalId}
+        value={naming.externalId}
         error={errorOf('external_id')}
-        onChange={(event) => setExternalId(event.target.value)}
+        onChange={({ target }) => onChange({ ...naming, externalId: target.value })}
       />
-    </Form>
+    </>
   )
 }
 
 /** The operator's own words for an account. */
 export function DescribeForm({ account, onDone, onCancel }: AccountFormProps) {
   const t = useAccountFormsText()
-  const [name, setName] = useState(account.name)
-  const [externalId, setExternalId] = useState(account.external_id ?? '')
+  const [naming, setNaming] = useState<Naming>({
+    name: account.name,
+    externalId: account.external_id ?? '',
+  })
   const [tags, setTags] = useState(account.tags.join(' '))
   const [notes, setNotes] = useState(account.notes ?? '')
   const save = useMutation({
     mutationFn: () =>
       berth.operator.updateAccount(account.account_id, {
-        name: name.trim(),
-        external_id: externalId.trim() || null,
+        name: naming.name.trim(),
+        external_id: naming.externalId.trim() || null,
         tags: [...new Set(tags.split(/[\s,]+/).filter((tag) => tag !== ''))],
         notes: notes.trim() || null,
       }),
@@ -92,26 +117,11 @@ export function DescribeForm({ account, onDone, onCancel }: AccountFormProps) {
     <Form
       submit={t.save}
       mutation={save}
-      isReady={name.trim() !== ''}
+      isReady={naming.name.trim() !== ''}
       onSubmit={() => save.mutate()}
       onCancel={onCancel}
     >
-      <TextField
-        label={t.name}
-        maxLength={100}
-        autoFocus
-        value={name}
-        error={errorOf('name')}
-        onChange={(event) => setName(event.target.value)}
-      />
-      <TextField
-        label={t.externalId}
-        hint={t.externalIdAbout}
-        maxLength={100}
-        value={externalId}
-        error={errorOf('external_id')}
-        onChange={(event) => setExternalId(event.target.value)}
-      />
+      <NamingFields naming={naming} onChange={setNaming} error={save.error} autoFocus />
       <TextField
         label={t.tags}
         hint={t.tagsAbout}
@@ -139,21 +149,17 @@ export function LimitsForm({ account, onDone, onCancel }: AccountFormProps) {
   const options = quotas.map(({ name, title }) => ({ value: name, title: inWords(title) }))
   const [name, setName] = useState<keyof Account['quotas']>('servers')
   const [most, setMost] = useState('')
-  const [reason, setReason] = useState('')
-  const set = useMutation({
-    mutationFn: () => {
-      const limit = most.trim() === '' ? null : Number(most)
-      return berth.operator.setLimits(account.account_id, { limits: { [name]: limit }, reason })
-    },
-    onSuccess: onDone,
-  })
+  const { mutation, hasReason, field } = useReasoned((reason) => {
+    const limit = most.trim() === '' ? null : Number(most)
+    return berth.operator.setLimits(account.account_id, { limits: { [name]: limit }, reason })
+  }, onDone)
   const own = options.filter(({ value }) => account.quotas[value] !== undefined)
   return (
     <Form
       submit={t.setLimit}
-      mutation={set}
-      isReady={/^\d{0,9}$/.test(most.trim()) && reason.trim() !== ''}
-      onSubmit={() => set.mutate()}
+      mutation={mutation}
+      isReady={/^\d{0,9}$/.test(most.trim()) && hasReason}
+      onSubmit={() => mutation.mutate()}
       onCancel={onCancel}
     >
       <p>{t.limitsAbout}</p>
@@ -170,7 +176,7 @@ export function LimitsForm({ account, onDone, onCancel }: AccountFormProps) {
         value={most}
         onChange={(event) => setMost(event.target.value)}
       />
-      <ReasonField reason={reason} error={set.error} onChange={setReason} />
+      <ReasonField {...field} />
     </Form>
   )
 }
@@ -179,18 +185,17 @@ export function LimitsForm({ account, onDone, onCancel }: AccountFormProps) {
 export function CreditLimitForm({ account, onDone, onCancel }: AccountFormProps) {
   const t = useAccountFormsText()
   const [limit, setLimit] = useState(account.credit_limit)
-  const [reason, setReason] = useState('')
-  const set = useMutation({
-    mutationFn: () =>
+  const { mutation, hasReason, field } = useReasoned(
+    (reason) =>
       berth.operator.setCreditLimit(account.account_id, { credit_limit_rub: typedRubles(limit), reason }),
-    onSuccess: onDone,
-  })
+    onDone,
+  )
   return (
     <Form
       submit={t.setCreditLimit}
-      mutation={set}
-      isReady={limit.trim() !== '' && reason.trim() !== ''}
-      onSubmit={() => set.mutate()}
+      mutation={mutation}
+      isReady={limit.trim() !== '' && hasReason}
+      onSubmit={() => mutation.mutate()}
       onCancel={onCancel}
     >
       <p>{t.creditLimitAbout}</p>
@@ -199,10 +204,10 @@ export function CreditLimitForm({ account, onDone, onCancel }: AccountFormProps)
         inputMode="decimal"
         autoFocus
         value={limit}
-        error={useFieldError(set.error)('credit_limit_rub')}
+        error={useFieldError(mutation.error)('credit_limit_rub')}
         onChange={(event) => setLimit(event.target.value)}
       />
-      <ReasonField reason={reason} error={set.error} onChange={setReason} />
+      <ReasonField {...field} />
     </Form>
   )
 }
@@ -210,24 +215,23 @@ export function CreditLimitForm({ account, onDone, onCancel }: AccountFormProps)
 /** A dialog that closes an account, once its address is typed. */
 export function CloseForm({ account, onDone, onCancel }: AccountFormProps) {
   const t = useAccountFormsText()
-  const [reason, setReason] = useState('')
   const [force, setForce] = useState(false)
-  const close = useMutation({
-    mutationFn: () => berth.operator.closeAccount(account.account_id, { reason, force }),
-    onSuccess: onDone,
-  })
+  const { mutation, hasReason, field } = useReasoned(
+    (reason) => berth.operator.closeAccount(account.account_id, { reason, force }),
+    onDone,
+  )
   return (
     <ConfirmDelete
       title={t.titles.close(account.email)}
       name={account.email}
       submit={t.actions.close}
-      isReady={reason.trim() !== ''}
-      mutation={close}
+      isReady={hasReason}
+      mutation={mutation}
       onClose={onCancel}
     >
       <div className="stack">
         <p>{t.closeAbout}</p>
-        <ReasonField reason={reason} error={close.error} onChange={setReason} />
+        <ReasonField {...field} />
         {account.server_count > 0 ? (
           <Check checked={force} onChange={(event) => setForce(event.target.checked)}>
             {t.force}

@@ -1,6 +1,7 @@
 import { type AbuseSign, abuseKinds, accountStatuses, type Server, serverStatuses } from '@berth/sdk'
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { berth } from '../client.ts'
+import { readOffset } from '../routes.ts'
 
 export const PAGE = 50
 
@@ -10,12 +11,13 @@ export interface AccountsSearch {
   offset?: number
 }
 
-export function readAccountsSearch({ q, status, offset }: Record<string, unknown>): AccountsSearch {
+export function readAccountsSearch(search: Record<string, unknown>): AccountsSearch {
+  const { q, status } = search
   const known = accountStatuses.find((one) => one === status)
   return {
     ...(typeof q === 'string' && q !== '' ? { q } : {}),
     ...(known ? { status: known } : {}),
-    ...(typeof offset === 'number' && offset > 0 ? { offset } : {}),
+    ...readOffset(search),
   }
 }
 
@@ -42,14 +44,14 @@ export interface OperatedServersSearch {
 }
 
 export function readOperatedServersSearch(search: Record<string, unknown>): OperatedServersSearch {
-  const { q, zone, account, offset } = search
+  const { q, zone, account } = search
   const status = serverStatuses.find((one) => one === search.status)
   return {
     ...(typeof q === 'string' && q !== '' ? { q } : {}),
     ...(status ? { status } : {}),
     ...(typeof zone === 'string' && zone !== '' ? { zone } : {}),
     ...(typeof account === 'string' && account !== '' ? { account } : {}),
-    ...(typeof offset === 'number' && offset > 0 ? { offset } : {}),
+    ...readOffset(search),
   }
 }
 
@@ -95,10 +97,11 @@ export interface DocumentsSearch {
   offset?: number
 }
 
-export function readDocumentsSearch({ customer, offset }: Record<string, unknown>): DocumentsSearch {
+export function readDocumentsSearch(search: Record<string, unknown>): DocumentsSearch {
+  const { customer } = search
   return {
     ...(typeof customer === 'string' && customer !== '' ? { customer } : {}),
-    ...(typeof offset === 'number' && offset > 0 ? { offset } : {}),
+    ...readOffset(search),
   }
 }
 
@@ -145,11 +148,12 @@ export interface AbuseSearch {
   offset?: number
 }
 
-export function readAbuseSearch({ kind, offset }: Record<string, unknown>): AbuseSearch {
+export function readAbuseSearch(search: Record<string, unknown>): AbuseSearch {
+  const { kind } = search
   const known = abuseKinds.find((one) => one === kind)
   return {
     ...(known ? { kind: known } : {}),
-    ...(typeof offset === 'number' && offset > 0 ? { offset } : {}),
+    ...readOffset(search),
   }
 }
 
@@ -167,10 +171,11 @@ export interface ComplaintsSearch {
   offset?: number
 }
 
-export function readComplaintsSearch({ status, offset }: Record<string, unknown>): ComplaintsSearch {
+export function readComplaintsSearch(search: Record<string, unknown>): ComplaintsSearch {
+  const { status } = search
   return {
     ...(status === 'closed' ? { status } : {}),
-    ...(typeof offset === 'number' && offset > 0 ? { offset } : {}),
+    ...readOffset(search),
   }
 }
 

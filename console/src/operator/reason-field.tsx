@@ -1,3 +1,5 @@
+import { useMutation } from '@tanstack/react-query'
+import { useState } from 'react'
 import { TextField } from '../ui/field.tsx'
 import { useFieldError } from '../ui/problems.ts'
 import { useOperatorText } from './text.ts'
@@ -9,7 +11,7 @@ interface ReasonFieldProps {
   onChange: (reason: string) => void
 }
 
-/** Why an operator changes something of a customer, who sees it. */
+/** The field for why an operator changes something of a customer, who sees it. */
 export function ReasonField({ reason, error, autoFocus = false, onChange }: ReasonFieldProps) {
   const t = useOperatorText()
   return (
@@ -23,4 +25,18 @@ export function ReasonField({ reason, error, autoFocus = false, onChange }: Reas
       onChange={(event) => onChange(event.target.value)}
     />
   )
+}
+
+/** A change that takes a reason: its mutation, whether there is a reason, and the props of the field for it. */
+export function useReasoned<Result>(
+  change: (reason: string) => Promise<Result>,
+  onDone: (result: Result) => Promise<void>,
+) {
+  const [reason, setReason] = useState('')
+  const mutation = useMutation({ mutationFn: () => change(reason), onSuccess: onDone })
+  return {
+    mutation,
+    hasReason: reason.trim() !== '',
+    field: { reason, error: mutation.error, onChange: setReason },
+  }
 }

@@ -1,5 +1,4 @@
 import type { OperatedServer } from '@berth/sdk'
-import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { berth, queryClient } from '../client.ts'
 import { useServersText } from '../servers/text.ts'
@@ -8,7 +7,7 @@ import { Dialog } from '../ui/dialog.tsx'
 import { Check, TextField } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import { findAccount } from './queries.ts'
-import { ReasonField } from './reason-field.tsx'
+import { ReasonField, useReasoned } from './reason-field.tsx'
 import { useOperatedServerText } from './server-text.ts'
 
 const calls = {
@@ -21,15 +20,20 @@ const calls = {
 
 export type ServerAction = keyof typeof calls | 'move' | 'delete'
 
-interface FormProps {
+interface ServerChangeProps {
   server: OperatedServer
+  action: ServerAction
   onClose: () => void
 }
 
 /** An operator's change of a server, with the reason that its owner sees. */
-export function ServerChange({ server, action, onClose }: FormProps & { action: ServerAction }) {
+export function ServerChange({ server, action, onClose }: ServerChangeProps) {
   const t = useOperatedServerText()
-  const props = { server, onClose }
+  const onDone = async () => {
+    await queryClient.invalidateQueries({ queryKey: ['operator', 'servers'] })
+    onClose()
+  }
+  const props = { server, onDone, onCancel: onClose }
   if (action === 'delete') return <DeleteForm {...props} />
   return (
     <Dialog title={t.titles[action](server.name)} onClose={onClose}>
@@ -38,32 +42,29 @@ export function ServerChange({ server, action, onClose }: FormProps & { action: 
   )
 }
 
-const refresh = () => queryClient.invalidateQueries({ queryKey: ['operator', 'servers'] })
+interface FormProps {
+  server: OperatedServer
+  onDone: () => Promise<void>
+  onCancel: () => void
+}
 
-function ChangeForm({ server, action, onClose }: FormProps & { action: keyof typeof calls }) {
+function ChangeForm({ server, action, onDone, onCancel }: FormProps & { action: keyof typeof calls }) {
   const t = useOperatedServerText()
   const words = useServersText()
-  const [reason, setReason] = useState('')
   const [force, setForce] = useState(false)
-  const change = useMutation({
-    mutationFn: async () => {
-      await calls[action](server.server_id, { reason, ...(force ? { force } : {}) })
-    },
-    onSuccess: async () => {
-      await refresh()
-      onClose()
-    },
-  })
+  const { mutation, hasReason, field } = useReasoned(async (reason) => {
+    await calls[action](server.server_id, { reason, ...(force ? { force } : {}) })
+  }, onDone)
   return (
     <Form
       submit={t.actions[action]}
-      mutation={change}
-      isReady={reason.trim() !== ''}
-      onSubmit={() => change.mutate()}
-      onCancel={onClose}
+      mutation={mutation}
+      isReady={hasReason}
+      onSubmit={() => mutation.mutate()}
+      onCancel={onCancel}
     >
       <p>{t.effects[action]}</p>
-      <ReasonField reason={reason} error={change.error} autoFocus onChange={setReason} />
+      <ReasonField {...field} autoFocus />
       {action === 'stop' || action === 'reboot' ? (
         <Check checked={force} onChange={(event) => setForce(event.target.checked)}>
           {words.force}
@@ -73,66 +74,59 @@ function ChangeForm({ server, action, onClose }: FormProps & { action: keyof typ
   )
 }
 
-function MoveForm({ server, onClose }: FormProps) {
+function MoveForm({ server, onDone, onCancel }: FormProps) {
   const t = useOperatedServerText()
   const [receiver, setReceiver] = useState('')
-  const [reason, setReason] = useState('')
-  const move = useMutation({
-    mutationFn: async () => {
+  const { mutation, hasReason, field } = useReasoned(
+    async (reason) => {
       const account = await findAccount(receiver.trim())
       if (account)
         await berth.operator.moveServer(server.server_id, { account_id: account.account_id, reason })
       return account !== null
     },
-    onSuccess: async (isMoved) => {
-      if (!isMoved) return
-      await refresh()
-      onClose()
+    async (isMoved) => {
+      if (isMoved) await onDone()
     },
-  })
+  )
   return (
     <Form
       submit={t.actions.move}
-      mutation={move}
-      isReady={receiver.trim() !== '' && reason.trim() !== ''}
-      onSubmit={() => move.mutate()}
-      onCancel={onClose}
+      mutation={mutation}
+      isReady={receiver.trim() !== '' && hasReason}
+      onSubmit={() => mutation.mutate()}
+      onCancel={onCancel}
     >
       <p>{t.effects.move}</p>
       <TextField
         label={t.receiver}
         autoFocus
         value={receiver}
-        error={move.data === false ? t.noAccount : null}
+        error={mutation.data === false ? t.noAccount : null}
         onChange={(event) => setReceiver(event.target.value)}
       />
-      <ReasonField reason={reason} error={move.error} onChange={setReason} />
+      <ReasonField {...field} />
     </Form>
   )
 }
 
-function DeleteForm({ server, onClose }: FormProps) {
+function DeleteForm({ server, onDone, onCancel }: FormProps) {
   const t = useOperatedServerText()
-  const [reason, setReason] = useState('')
   const [force, setForce] = useState(false)
-  const remove = useMutation({
-    mutationFn: () => berth.operator.deleteServer(server.server_id, { reason, force }),
-    onSuccess: async () => {
-      await refresh()
-      onClose()
-    },
-  })
+  const { mutation, hasReason, field } = useReasoned(
+    (reason) => berth.operator.deleteServer(server.server_id, { reason, force }),
+    onDone,
+  )
   return (
     <ConfirmDelete
       title={t.titles.delete(server.name)}
       name={server.name}
-      isReady={reason.trim() !== ''}
-      mutation={remove}
-      onClose={onClose}
+      isReady={hasReason}
+      mutation={mutation}
+      onClose={onCancel}
     >
       <div className="stack">
         <p>{t.effects.delete}</p>
-        <ReasonField reason={reason} error={remove.error} onChange={setReason} />
+        <ReasonField {...field} />
         {server.delete_protection ? (
           <Check checked={force} onChange={(event) => setForce(event.target.checked)}>
             {t.protected}

@@ -1,4 +1,5 @@
 import { type Server, serverStatuses } from '@berth/sdk'
+import { readOffset } from '../routes.ts'
 
 /** The filters in the list's address, so that a link shows a colleague the same list. */
 export interface ServersSearch {
@@ -15,14 +16,13 @@ const text = (value: unknown) => (typeof value === 'string' && value !== '' ? va
 export function readServersSearch(search: Record<string, unknown>): ServersSearch {
   const status = serverStatuses.find((candidate) => candidate === search.status)
   const [q, zone, project, label] = [search.q, search.zone, search.project, search.label].map(text)
-  const { offset } = search
   return {
     ...(q ? { q } : {}),
     ...(status ? { status } : {}),
     ...(zone ? { zone } : {}),
     ...(project ? { project } : {}),
     ...(label ? { label } : {}),
-    ...(typeof offset === 'number' && offset > 0 ? { offset } : {}),
+    ...readOffset(search),
   }
 }
 
