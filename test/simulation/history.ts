@@ -147,7 +147,7 @@ class History {
       broken: (what) => this.#broken(what),
       secrets: this.#secrets,
       sometimes: (point) => this.#count(point),
-      statusOf: (id) => this.#auditor.statusOf(id),
+      serverOf: (id) => this.#auditor.serverOf(id),
       isCalm: this.#setup.isTour && !this.#setup.isRough,
       orders: { most: 0 },
       roleOf: (id) => this.#auditor.roleOf(id),

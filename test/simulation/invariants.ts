@@ -31,7 +31,7 @@ export class Auditor {
   readonly #atRest: readonly Query[]
   readonly #entries: StatementSync
   readonly #moves: StatementSync
-  readonly #status: StatementSync
+  readonly #server: StatementSync
   readonly #role: StatementSync
   /** The tables that were changed since the last look; null: perhaps all. */
   #changed: Set<string> | null = null
@@ -62,8 +62,8 @@ export class Auditor {
     this.#entries = this.#sqlite.prepare(
       'SELECT rowid AS at, * FROM transactions WHERE rowid > ? ORDER BY rowid',
     )
-    this.#status = this.#sqlite.prepare(
-      'SELECT status FROM servers WHERE server_id = ? AND deleted_at IS NULL',
+    this.#server = this.#sqlite.prepare(
+      'SELECT status, cpu, ram_mb FROM servers WHERE server_id = ? AND deleted_at IS NULL',
     )
     this.#role = this.#sqlite.prepare('SELECT role FROM members WHERE member_id = ?')
     this.#moves = this.#sqlite.prepare(
@@ -120,9 +120,8 @@ export class Auditor {
     return this.rows('SELECT 1 FROM operations WHERE finished_at IS NULL LIMIT 1').length > 0
   }
 
-  statusOf(serverId: string): string | undefined {
-    const row = this.#status.get(serverId) as { status: string } | undefined // its one column
-    return row?.status
+  serverOf(serverId: string): { status: string; cpu: number; ram_mb: number } | undefined {
+    return this.#server.get(serverId) as ReturnType<typeof this.serverOf> // its columns
   }
 
   roleOf(memberId: string): Role | undefined {

@@ -86,13 +86,13 @@ export class Office {
 
   /** Sells a server to another account: stops it, has its owner detach what does not go with it, and moves it. */
   async #move({ customer, customers, chance, wait }: Job): Promise<Done[]> {
-    const { statusOf } = this.#world
-    const own = customer.known.servers.slice(-3).filter((id) => statusOf(id) !== undefined)
+    const { serverOf } = this.#world
+    const own = customer.known.servers.slice(-3).filter((id) => serverOf(id) !== undefined)
     const server = chance.pick(own)
     const to = chance.pick(customers.filter(({ accountId }) => accountId !== customer.accountId))
     if (server === undefined || !to) return []
     const done: Done[] = []
-    if (statusOf(server) === 'running') {
+    if (serverOf(server)?.status === 'running') {
       done.push(await this.#send(`servers/${server}/stop`, { ...REASON, force: true }, chance))
       await wait(15_000)
     }
@@ -109,7 +109,7 @@ export class Office {
     await customer.client.send(chance, 'GET', `/servers/${server}`)
     const seen = await to.client.send(chance, 'GET', `/servers/${server}`)
     const isThere =
-      statusOf(server) !== undefined && this.#auditor.ownerOf('servers', server) === to.accountId
+      serverOf(server) !== undefined && this.#auditor.ownerOf('servers', server) === to.accountId
     if (seen?.status === 404 && isThere)
       done.push({ said: 'a look', reply: seen, broken: `an account sees the servers that it has: ${server}` })
     return done
