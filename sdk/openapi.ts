@@ -1678,6 +1678,8 @@ export interface LinkUse {
 export interface LoginLink {
   /** Address in the console that signs the owner in, once */
   url: string
+  /** The address of the owner, whom it signs in to all of their accounts. Give it to nobody who has not proven that this address is theirs */
+  email: string
   /** When the link expires */
   expires_at: string
 }

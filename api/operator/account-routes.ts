@@ -28,6 +28,7 @@ import {
   updateAccount,
 } from './accounts.ts'
 import { createLogin } from './login.ts'
+import { LoginLink } from './login-schema.ts'
 import {
   AccountClose,
   AccountQuery,
@@ -36,7 +37,6 @@ import {
   Credit,
   CreditLimitChange,
   Debit,
-  LoginLink,
   limitChange,
   OperatedAccount,
   operatorProblems,
@@ -224,7 +224,7 @@ function loginRoute(options: OperatorAccountOptions): Route {
     tag,
     summary: 'Create a link that signs the owner of an account in',
     description:
-      'The link is good once, for 5 minutes, and revokes earlier ones. Send the customer there from a page of yours, where they have proven that the e-mail address is theirs. A second factor is asked for as ever. The audit of the account names the operator.',
+      'The link is good once, for 5 minutes, and revokes earlier ones. Send the customer there from a page of yours, if they have proven that the address in `email` is theirs: the owner may have changed. A second factor is asked for as ever. The audit of the account names the operator.',
     ...onAccount(options),
     reply: { 201: LoginLink },
     errors: [operatorProblems.account_status_conflict, operatorProblems.owner_unclear],

@@ -20,14 +20,14 @@ interface Place {
 }
 
 /**
- * Creates a link that signs the owner of an account in. An account without members gets its owner: a new person with
- * its address, who can set a password later by mail.
+ * Creates a link that signs in the owner with the address of an account. An account without members gets its owner: a
+ * new person with its address, who can set a password later by mail.
  * @throws ApiError account_status_conflict, owner_unclear
  */
 export function createLogin(
   { db, clock, siteUrl }: Place,
   accountId: string,
-): Promise<{ url: string; expires_at: string; personId: string }> {
+): Promise<{ url: string; email: string; expires_at: string; personId: string }> {
   return asOperator(() =>
     db.transaction().execute(async (tx) => {
       await lockAccount(tx, accountId)
@@ -42,6 +42,7 @@ export function createLogin(
       await audit(tx, [accountId], { objectType: 'person', objectId: person_id, at })
       return {
         url: `${siteUrl()}/sign-in#${secret}`,
+        email,
         expires_at: isoTime(at + LOGIN_LIVES_MS),
         personId: person_id,
       }
@@ -55,8 +56,11 @@ async function ownerOf(tx: Queries, clock: Clock, accountId: string): Promise<Pe
     throw new ApiError(operatorProblems.account_status_conflict, 'The account is closed, so nobody signs in.')
   const email = canonicalEmail(account.email)
   const owners = await listOwners(tx, accountId)
-  const owner = owners.find((person) => person.email === email) ?? owners[0]
+  const owner = owners.find((person) => person.email === email)
   if (owner) return requireCustomer(owner)
+  // The customer may have made another person the owner, whose other accounts a link would open to them.
+  if (owners.length > 0)
+    throw unclear(`None of its owners has its address, ${email}. They sign in by themselves.`)
   // An address that somebody typed in a shop must not open what its person has here.
   if (await personByEmail(tx, email))
     throw unclear('A person with its address exists, but is not a member of it. They sign in by themselves.')

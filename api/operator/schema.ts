@@ -214,17 +214,6 @@ export const CreditLimitChange = Type.Object(
 )
 export type CreditLimitChange = Static<typeof CreditLimitChange>
 
-export const LoginLink = Type.Object(
-  {
-    url: Type.String({
-      description: 'Address in the console that signs the owner in, once',
-      examples: ['https://cloud.example.com/sign-in#Yb1xmQ'],
-    }),
-    expires_at: timestamp('When the link expires'),
-  },
-  { title: 'LoginLink', description: 'A link that signs the owner of an account in' },
-)
-
 export const StatusChange = Type.Object(
   { reason: Reason },
   { title: 'StatusChange', description: 'Why the status of an account changes' },

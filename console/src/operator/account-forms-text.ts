@@ -44,7 +44,7 @@ export const useAccountFormsText = messages({
     createLogin: 'Create the link',
     loginAbout:
       'It signs the owner in once, within 5 minutes, and revokes earlier links. First make sure that the person who asks is the owner. The account’s activity names you.',
-    loginMade: 'Give it to the owner alone. It can’t be shown again.',
+    loginMade: (email: string) => `It signs in ${email}: give it to nobody else. It can’t be shown again.`,
     done: 'Done',
     closeAbout:
       'The servers stop within 5 seconds and are deleted after 7 days, with their disks. Until then, Resume undoes this.',
@@ -92,7 +92,8 @@ export const useAccountFormsText = messages({
     createLogin: 'Создать ссылку',
     loginAbout:
       'По ней владелец войдёт один раз в течение 5 минут, прежние ссылки перестанут действовать. Сначала убедитесь, что просит сам владелец. В журнале аккаунта будет ваш адрес.',
-    loginMade: 'Передайте её только владельцу. Показать её снова нельзя.',
+    loginMade: (email: string) =>
+      `По ней войдёт ${email}: никому другому её не передавайте. Показать её снова нельзя.`,
     done: 'Готово',
     closeAbout:
       'Серверы остановятся в течение 5 секунд и через 7 дней будут удалены вместе с дисками. До этого «Возобновить» всё вернёт.',

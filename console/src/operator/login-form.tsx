@@ -18,7 +18,7 @@ export function LoginForm({ account, onCancel }: LoginFormProps) {
   if (link.data)
     return (
       <div className="stack">
-        <p>{t.loginMade}</p>
+        <p>{t.loginMade(link.data.email)}</p>
         <Command text={link.data.url} />
         <div className="row">
           <Button kind="primary" onClick={onCancel}>

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { revokeOperatorToken } from '../../../api/operator/tokens.ts'
 import { setOperator } from '../../../api/people/person/people.ts'
-import { openBrowser, signUp } from '../harness/browser.ts'
+import { linkTo, openBrowser, signUp } from '../harness/browser.ts'
 import { NOBODY } from '../harness/ordering.ts'
 import { DAY_MS, makeOperatorToken, withShop } from './harness/shop.ts'
 
@@ -154,4 +154,25 @@ test('no link signs in an operator, or the person whose address somebody typed i
     409,
     'owner_unclear',
   ])
+})
+
+test('a link signs in only the person with the address of the account, not an owner who was invited', async () => {
+  const { t, shop } = await withShop()
+  const ann = await signUp(t, 'ann@example.com')
+  const { account_id } = ann.person
+  const login = () => shop('POST', `/operator/accounts/${account_id}/login`, {})
+  const bob = await signUp(t, 'bob@example.com')
+  await ann.call('POST', '/account/invitations', { email: 'bob@example.com', role: 'owner' })
+  const token = await linkTo(t, 'bob@example.com')
+  expect((await bob.call('POST', '/invitations/accept', { token })).status).toBe(200)
+  expect((await login()).body).toMatchObject({ email: 'ann@example.com' })
+
+  // The shop would hand Ann a link that opens all accounts of Bob.
+  const { items } = (await bob.call('GET', '/account/members')).body
+  const { member_id } = items.find(({ email }: { email: string }) => email === 'ann@example.com')
+  const demoted = await bob.call('PATCH', `/account/members/${member_id}`, { role: 'viewer' })
+  expect(demoted.status).toBe(200)
+  expect(codeOf(await login())).toEqual([409, 'owner_unclear'])
+  expect((await bob.call('DELETE', `/account/members/${member_id}`)).status).toBe(204)
+  expect(codeOf(await login())).toEqual([409, 'owner_unclear'])
 })
