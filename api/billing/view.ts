@@ -1,6 +1,7 @@
 import { isoTime } from '../http/contract/fields.ts'
 import { divideHalfUp, formatMoney, wholeTimes } from '../money.ts'
 import { wholeHour } from './accrual.ts'
+import { csvField } from './csv-field.ts'
 import type { Transaction, Usage } from './schema.ts'
 import type { ItemType, TransactionTable } from './tables.ts'
 import type { UsageRow } from './usage.ts'
@@ -81,12 +82,12 @@ export function usageView(
   }
 }
 
-/** The same as CSV (RFC 4180). No field needs quotes: ids, host names, addresses and numbers have no commas. */
+/** The same as CSV (RFC 4180). Volumes, snapshots and images have names of any signs. */
 export function usageCsv(rows: readonly UsageRow[], at: number): string {
   const lines = rows.map(({ item_type, item_id, item_name, project_id, seconds, amount }) => {
     const server = [ifServer(item_type, item_id) ?? '', ifServer(item_type, item_name) ?? '']
     const sums = [project_id, hoursOf(seconds), formatMoney(amount)]
-    return [monthName(at), item_type, item_id, item_name, ...server, ...sums].join(',')
+    return [monthName(at), item_type, item_id, csvField(item_name), ...server, ...sums].join(',')
   })
   const header = 'month,item_type,item_id,item_name,server_id,server_name,project_id,hours,amount_rub'
   return [header, ...lines, ''].join('\r\n')

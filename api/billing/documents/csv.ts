@@ -1,3 +1,4 @@
+import { csvField } from '../csv-field.ts'
 import type { CorrectionContent, DocumentFile } from './schema.ts'
 
 const HEADER = 'number,period,line,project,item_type,item_id,name,hours,created_at,amount_rub'
@@ -21,7 +22,7 @@ export function documentCsv(content: DocumentFile): string {
   const rows = lines.map(
     ({ line, project, itemType = '', itemId = '', name = '', hours, createdAt = '', amount }) =>
       [
-        ...[number, period, line, field(project ?? ''), itemType, itemId, field(name)],
+        ...[number, period, line, csvField(project ?? ''), itemType, itemId, csvField(name)],
         ...[hours?.toFixed(4) ?? '', createdAt, amount], // not money: hours
       ].join(','),
   )
@@ -73,10 +74,4 @@ function correctionLines(
     { line: 'corrected_total', amount: after.total_rub },
     { line: 'closing_balance', amount: content.closing_balance_rub },
   ]
-}
-
-/** Quotes a text. Spreadsheets would carry out one that begins like a formula, so it gets an apostrophe. */
-function field(text: string): string {
-  const inert = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
-  return /[",\r\n]/.test(inert) ? `"${inert.replaceAll('"', '""')}"` : inert
 }

@@ -67,6 +67,17 @@ test('usage adds up each item by itself, as JSON and as CSV', async () => {
   expect(csv).toContain(`,address,${reserved},${address},,,`)
 })
 
+test('a name of an item is one cell of the CSV, and no formula of a spreadsheet', async () => {
+  const t = await testApp()
+  const name = '=HYPERLINK("https://evil.example","x"),0.00'
+  const { body } = await t.call('POST', '/volumes', { name, zone_slug: 'local-1', size_gb: 10 })
+  t.clock.advance(2 * HOUR)
+  await t.app.billing.look()
+  const csv: string = (await t.call('GET', '/account/usage.csv')).body
+  const cell = `"'=HYPERLINK(""https://evil.example"",""x""),0.00"`
+  expect(csv).toContain(`,volume,${body.volume_id},${cell},,,`)
+})
+
 test('an item keeps its name in the ledger after it is deleted', async () => {
   const { t, server, reserved } = await charged()
   const names = async () =>
