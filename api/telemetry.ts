@@ -234,7 +234,7 @@ export class Telemetry {
       for (const { kind, state, total } of await countCopies(db, clock.now())) set(total, { kind, state })
     })
     const boots =
-      'Backups by how they started when last booted: agent or console (they did), unproven, failed'
+      'Backups by how they started when last booted: agent, console or init (they did), unproven, failed'
     this.#gauge('berth_backup_boots', boots, ['result'], async (set) => {
       for (const { result, total } of await countBoots(db)) set(total, { result: result ?? '' })
     })

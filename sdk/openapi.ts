@@ -588,8 +588,8 @@ export interface Backup {
   verified_by: 'hash' | 'boot' | null
   /** When it was last booted to see if it starts: at night, once a week, each server's newest backup, on a disk that is thrown away and without a network; null: never */
   boot_checked_at: string | null
-  /** `agent`: its guest agent answered; `console`: a login appeared on its serial console; `unproven`: its kernel ran for ten minutes, and nothing shows if the rest did; `failed`: it did not start. Null: it was never booted */
-  boot_result: 'agent' | 'console' | 'unproven' | 'failed' | null
+  /** `agent`: its guest agent answered; `console`: a login appeared on its console; `init`: its services run, as the first process of a container shows; `unproven`: its kernel, or that process, ran for ten minutes, and nothing shows if the rest did; `failed`: it did not start. Null: it was never booted */
+  boot_result: 'agent' | 'console' | 'init' | 'unproven' | 'failed' | null
   /** Since when a whole, encrypted copy of it lies outside of its host, so that it outlives the host; null: none does, the operator has set no place, or the zone of its server has no `backups`, as those with containers may not */
   offsite_at: string | null
   /** Template of the copied system; null if its server was created from an image without one */
@@ -4086,8 +4086,8 @@ export interface Snapshot {
   verified_by: 'hash' | 'boot' | null
   /** When it was last booted to see if it starts: at night, once a week, each server's newest backup, on a disk that is thrown away and without a network; null: never */
   boot_checked_at: string | null
-  /** `agent`: its guest agent answered; `console`: a login appeared on its serial console; `unproven`: its kernel ran for ten minutes, and nothing shows if the rest did; `failed`: it did not start. Null: it was never booted */
-  boot_result: 'agent' | 'console' | 'unproven' | 'failed' | null
+  /** `agent`: its guest agent answered; `console`: a login appeared on its console; `init`: its services run, as the first process of a container shows; `unproven`: its kernel, or that process, ran for ten minutes, and nothing shows if the rest did; `failed`: it did not start. Null: it was never booted */
+  boot_result: 'agent' | 'console' | 'init' | 'unproven' | 'failed' | null
   /** Since when a whole, encrypted copy of it lies outside of its host, so that it outlives the host; null: none does, the operator has set no place, or the zone of its server has no `backups`, as those with containers may not */
   offsite_at: string | null
   /** Template of the copied system; null if its server was created from an image without one */

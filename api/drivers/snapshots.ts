@@ -34,7 +34,7 @@ export type SnapshotState =
       isOpaque?: true
       /**
        * True: the host keeps it in a form that can only be exported, each time as other bytes. So its copy off site is
-       * verified in its place, and it is not booted to see if it starts.
+       * verified in its place.
        */
       isExported?: true
     }
@@ -52,8 +52,9 @@ export type VerifyState =
   /** It is there, and only its copy off site can be compared: it can be exported, but not read. */
   | { state: 'exported' }
 
-/** The sign that a system is up: its agent answered, or a login appeared on its serial console. */
-export type BootSign = 'agent' | 'console'
+/** The sign that a system is up: its agent answered, a login appeared on its console, or its init runs its services. */
+export const bootSigns = ['agent', 'console', 'init'] as const
+export type BootSign = (typeof bootSigns)[number]
 
 export type TrialState =
   /** Another trial runs, or the host has better things to do. Nothing was begun. */

@@ -95,7 +95,7 @@ export async function finishBackup(
   await tell(tx, made ? 'created' : 'failed', { ...row, ...change }, now)
   // The host may have found the full copy damaged that this one was to be a difference to. If it is, others are looked at.
   if (made && !made.base && !made.isExported && row.base_id !== null) await verifySoon(tx, row.base_id, now)
-  if (made && !made.isExported && expiresAt === null) await planBoot(tx, row, now)
+  if (made && expiresAt === null) await planBoot(tx, row, now)
   if (made) await dropBeyond(tx, row.server_id, isUsing, now)
 }
 

@@ -1,5 +1,5 @@
 import type { Queries } from '../database/database.ts'
-import type { BootSign } from '../drivers/snapshots.ts'
+import { type BootSign, bootSigns } from '../drivers/snapshots.ts'
 import { tell } from './events.ts'
 import { lockSnapshot, writeSnapshot } from './snapshots.ts'
 import type { SnapshotTable } from './tables.ts'
@@ -67,7 +67,7 @@ export async function recordBoot(
 ): Promise<void> {
   const row = await lockSnapshot(tx, snapshotId)
   if (row?.status !== 'available') return
-  const hasBooted = boot_result === 'agent' || boot_result === 'console'
+  const hasBooted = bootSigns.some((sign) => sign === boot_result)
   const hasFailed = boot_result === 'failed'
   const verified: Partial<SnapshotTable> = hasBooted
     ? { verified_at: now, verified_by: 'boot' }

@@ -78,10 +78,13 @@ const copy = {
     description:
       "When it was last booted to see if it starts: at night, once a week, each server's newest backup, on a disk that is thrown away and without a network; null: never",
   }),
-  boot_result: nullable(Type.Enum(['agent', 'console', 'unproven', 'failed'], { examples: ['agent'] }), {
-    description:
-      '`agent`: its guest agent answered; `console`: a login appeared on its serial console; `unproven`: its kernel ran for ten minutes, and nothing shows if the rest did; `failed`: it did not start. Null: it was never booted',
-  }),
+  boot_result: nullable(
+    Type.Enum(['agent', 'console', 'init', 'unproven', 'failed'], { examples: ['agent'] }),
+    {
+      description:
+        '`agent`: its guest agent answered; `console`: a login appeared on its console; `init`: its services run, as the first process of a container shows; `unproven`: its kernel, or that process, ran for ten minutes, and nothing shows if the rest did; `failed`: it did not start. Null: it was never booted',
+    },
+  ),
   offsite_at: OffsiteAt,
   template_id: nullable(TemplateId, {
     description: 'Template of the copied system; null if its server was created from an image without one',

@@ -45,7 +45,7 @@ export interface SnapshotTable {
   boot_due_at: number | null
   /** When it was last booted, and how it started. */
   boot_checked_at: number | null
-  boot_result: 'agent' | 'console' | 'unproven' | 'failed' | null
+  boot_result: 'agent' | 'console' | 'init' | 'unproven' | 'failed' | null
   /** The login of the copied system, which a restored server has again. Without a template its id is empty. */
   template_id: string
   /** The login user (null: the template's), and the family of an image's system. */

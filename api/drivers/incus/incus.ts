@@ -12,6 +12,7 @@ import {
   type PrivateCard,
   type RescueSpec,
   type ServerNetwork,
+  type TrialMachine,
   WithoutDevices,
 } from '../driver.ts'
 import { addressScript } from '../guest/card-address.ts'
@@ -49,6 +50,7 @@ import { Networks } from './networks.ts'
 import { Operations } from './operations.ts'
 import { IncusSnapshots } from './snapshots.ts'
 import { Spool } from './spool.ts'
+import { IncusTrials } from './trials.ts'
 import { IncusVolumes } from './volumes.ts'
 import { Watch } from './watch.ts'
 import type { IncusZone } from './zone.ts'
@@ -89,6 +91,7 @@ export class IncusDriver extends WithoutDevices implements Driver {
   readonly #measures: Measures
   readonly #networks: Networks
   readonly #snapshots: IncusSnapshots
+  readonly #trials: IncusTrials
   readonly #volumes: IncusVolumes
   readonly #spool: Spool | null
   readonly snapshotFiles: SnapshotFiles
@@ -120,6 +123,7 @@ export class IncusDriver extends WithoutDevices implements Driver {
     this.#spool = zone.exports && folder !== undefined ? new Spool(folder) : null
     const areExported = this.#spool !== null
     this.#snapshots = new IncusSnapshots({ ...parts, instances: this.#instances, areExported })
+    this.#trials = new IncusTrials({ ...parts, instances: this.#instances })
     this.#volumes = new IncusVolumes({ ...parts, instances: this.#instances })
     this.snapshotFiles = this.#spool
       ? new IncusExports({ ...parts, spool: this.#spool })
@@ -226,11 +230,8 @@ export class IncusDriver extends WithoutDevices implements Driver {
     return this.#try(() => this.#snapshots.verify(snapshotId))
   }
 
-  async trySnapshot(): Promise<never> {
-    throw new DriverError('unsupported', OPAQUE)
-  }
-
-  async endTrial(): Promise<void> {}
+  trySnapshot = (id: string, machine: TrialMachine) => this.#try(() => this.#trials.state(id, machine))
+  endTrial = (id: string) => this.#try(() => this.#trials.end(id))
 
   listSnapshots(snapshotIds?: readonly string[]): ReturnType<Driver['listSnapshots']> {
     return this.#try(() => this.#snapshots.list(snapshotIds))
@@ -316,6 +317,7 @@ export class IncusDriver extends WithoutDevices implements Driver {
 
   async close(): Promise<void> {
     clearInterval(this.#timer)
+    await this.#trials.close()
     this.#watch.close()
     this.#readiness.close()
     this.#networks.close()

@@ -32,12 +32,15 @@ const KEYS = {
   network: 'user.berth.network',
   card: 'user.berth.card',
   disk: 'user.berth.disk',
+  /** The time in milliseconds after which a trial is nobody's any more. */
+  until: 'user.berth.until',
 } as const
 
 /** The fate of an instance whose member is evacuated. */
 const EVACUATION = 'cluster.evacuate'
 const NETWORK_CONFIG = 'cloud-init.network-config'
 const META_DATA = 'user.meta-data'
+const NO_DATA = '#cloud-config\n{}\n'
 
 const PREFIX = 'b-'
 /** The most processes and threads of a guest, because the host's table is limited. */
@@ -79,10 +82,10 @@ export function newInstance(spec: MachineSpec, place: Place) {
       // Each instance has its own range of users on the host.
       'security.idmap.isolated': 'true',
       'cloud-init.vendor-data': vendorData({ ...spec, passwordHash: hashFor(spec.password, null) }),
-      'cloud-init.user-data': spec.userData ?? '#cloud-config\n{}\n',
+      'cloud-init.user-data': spec.userData ?? NO_DATA,
       [NETWORK_CONFIG]: networkConfig(card.address, place.nameservers),
       // Images add it to their own meta-data, where the last value of a key counts.
-      [META_DATA]: `instance-id: ${JSON.stringify(PREFIX + spec.instanceId)}\n`,
+      [META_DATA]: metaData(spec.instanceId),
       // Evacuating a member moves it to another one.
       [EVACUATION]: 'migrate',
       [KEYS.server]: spec.serverId,
@@ -95,6 +98,10 @@ export function newInstance(spec: MachineSpec, place: Place) {
       eth0: nic(card),
     },
   }
+}
+
+function metaData(instanceId: string): string {
+  return `instance-id: ${JSON.stringify(PREFIX + instanceId)}\n`
 }
 
 /** @throws DriverError unsupported */
@@ -195,6 +202,41 @@ export function stripped(copy: Instance): Written {
   const { root = {} } = copy.devices ?? {}
   const own = Object.entries(copy.config ?? {}).filter(([key]) => /^(volatile|image)\./.test(key))
   return { ...changed(copy, {}), config: { ...Object.fromEntries(own), ...COPIED }, devices: { root } }
+}
+
+/** The most processes and threads of a trial. */
+const TRIAL_PROCESSES = 1024
+
+/** A copy of a snapshot that boots to see if it starts: without cards, volumes, logins and user data. */
+export function trialOf(
+  { architecture }: Instance,
+  trial: { instanceId: string; cpu: number; ramMb: number; diskMb: number; pool: string; until: number },
+) {
+  return {
+    ...{ type: 'container', profiles: [], architecture },
+    config: {
+      ...limitsOf(trial),
+      'limits.processes': String(TRIAL_PROCESSES),
+      'security.privileged': 'false',
+      'security.nesting': 'false',
+      'security.idmap.isolated': 'true',
+      // Neither its member's next start nor an evacuation starts it again.
+      'boot.autostart': 'false',
+      [EVACUATION]: 'stop',
+      'cloud-init.vendor-data': NO_DATA,
+      'cloud-init.user-data': NO_DATA,
+      [NETWORK_CONFIG]: 'version: 1\nconfig: []\n',
+      [META_DATA]: metaData(trial.instanceId),
+      [KEYS.power]: 'on',
+      [KEYS.until]: String(trial.until),
+    },
+    devices: { root: { type: 'disk', path: '/', pool: trial.pool, size: `${trial.diskMb}MiB` } },
+  }
+}
+
+/** The time after which a trial is nobody's any more; null: its member does not answer. */
+export function untilOf({ config }: Instance): number | null {
+  return config && Number(config[KEYS.until] ?? 0)
 }
 
 /** The size of an instance's disk in GB; 0: its member does not answer. */

@@ -314,7 +314,7 @@ export function attempt(drafts: string): string {
   return `${drafts}-${randomBytes(3).toString('hex')}`
 }
 
-function isAttempt(name: string, drafts: string): boolean {
+export function isAttempt(name: string, drafts: string): boolean {
   return ATTEMPT.test(name) && name.replace(ATTEMPT, '') === drafts
 }
 
@@ -326,6 +326,6 @@ function idOf(name: string): string | null {
 }
 
 /** Without a cluster, all instances have the location `none`. */
-function targetOf(location: string): string | undefined {
+export function targetOf(location: string): string | undefined {
   return location === 'none' ? undefined : location
 }

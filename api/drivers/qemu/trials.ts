@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { Semaphore } from '../../concurrency.ts'
 import { PLAIN_NETWORK, type TrialMachine } from '../driver.ts'
+import { bootWords } from '../guest/boot-words.ts'
 import type { TrialState } from '../snapshots.ts'
 import { askAgent } from './agent.ts'
 import type { BootingMachines } from './booting.ts'
@@ -20,17 +21,6 @@ const MOST_CPU = 2
 const AGENT_MS = 1500
 /** The end of the console that is searched. */
 const READ_BYTES = 64 * 1024
-
-/** The last words of a system that does not start, in the consoles of boot loaders, kernels and init systems. */
-const FAILURES = new RegExp(
-  [
-    ...['Kernel panic - not syncing', 'Unable to mount root fs', 'root file system cannot be mounted'],
-    ...['You are in (?:emergency|rescue) mode', 'Dropping to a shell', '\\(initramfs\\)'],
-    ...['grub rescue>', 'No bootable device', 'not a bootable disk'],
-  ].join('|'),
-)
-/** An initial RAM disk may run the same init system, but it offers no login. */
-const SUCCESSES = /^[^\r\n]{0,200}login: ?$|Reached target .{0,20}Multi-User System/m
 
 interface Trial {
   id: string
@@ -124,10 +114,9 @@ export class Trials {
     const { power } = await machine.inspect()
     const run = await readRun(machine.files)
     if (power === 'running' && run && (await answers(run.sockets))) return { state: 'booted', sign: 'agent' }
-    const console = (await lastBytes(machine.files.serialLog, READ_BYTES)).toString('latin1')
-    const [words] = FAILURES.exec(console) ?? []
-    if (words !== undefined) return { state: 'failed', message: `Its console shows "${words}"` }
-    if (SUCCESSES.test(console)) return { state: 'booted', sign: 'console' }
+    const { failure, isUp } = bootWords(await lastBytes(machine.files.serialLog, READ_BYTES))
+    if (failure !== null) return { state: 'failed', message: `Its console shows "${failure}"` }
+    if (isUp) return { state: 'booted', sign: 'console' }
     if (power === 'stopped' || power === 'absent')
       return { state: 'failed', message: 'It turned off by itself' }
     if (this.#context.clock.now() < until) return { state: 'booting' }

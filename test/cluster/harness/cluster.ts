@@ -113,8 +113,8 @@ export class Cluster {
   }
 
   /** Writes a file of an instance that is off. */
-  async push(project: string, instance: string, file: string, data: string): Promise<void> {
-    const args = ['file', 'push', '--project', project, '-', `${instance}${file}`]
+  async push(project: string, instance: string, file: string, data: string, mode = '0644'): Promise<void> {
+    const args = ['file', 'push', '--project', project, '--mode', mode, '-', `${instance}${file}`]
     const pushed = run('incus', args, { env: this.#env('m1'), timeout: 20_000 })
     pushed.child.stdin?.end(data)
     await pushed
