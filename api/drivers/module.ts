@@ -116,13 +116,15 @@ export interface ArchivedMachines {
   leftOut: string[]
 }
 
-/** The things on a host's disk, by their ids. */
+/** The things on a host's disk, or in a zone's cluster, by their ids. */
 export interface Stock {
   /** Machines; false: it lacks its disk or its specification. */
   machines: ReadonlyMap<string, boolean>
   /** Snapshots and images; false: it is not complete. */
   snapshots: ReadonlyMap<string, boolean>
   volumes: ReadonlySet<string>
+  /** Machines on a part of a cluster that does not answer: they may run. */
+  away?: ReadonlySet<string>
 }
 
 /** A driver as the rest of the program sees it before it is opened: api/drivers/modules/modules.ts lists them all. */
@@ -161,6 +163,8 @@ export interface DriverModule<Name extends string, Own extends TProperties, OfTe
   hasMachine?(dataDir: string, serverIds: readonly string[]): boolean
   /** Looks at the data folder without opening the driver, also while it is open elsewhere. */
   stock?(dataDir: string): Promise<Stock>
+  /** Looks at the cluster of a zone without opening the driver. @throws DriverError unavailable */
+  zoneStock?(zone: ZoneOf<Own>): Promise<Stock>
   /** Adds the files of its machines in the data folder to a backup. */
   archive?(archive: Archive, dataDir: string, withDisks: boolean): Promise<ArchivedMachines>
 }

@@ -5,6 +5,8 @@ import path from 'node:path'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { openPostgres } from '../../api/database/postgres.ts'
 import { at, type IncusClient } from '../../api/drivers/incus/client.ts'
+import { stockOf } from '../../api/drivers/incus/stock.ts'
+import { run as berthd } from '../process/harness/berthd.ts'
 import { until } from '../qemu/harness/service.ts'
 import { ClusterService, ZONE } from './harness/service.ts'
 
@@ -114,5 +116,79 @@ test('a server is backed up at its hour, off site too, and restored from there',
   expect([restored.status, restored.body.code]).toEqual([202, undefined])
   await service.settle(id)
   expect(await run(id, 'cat data')).toBe('day')
+  await service.clear()
+})
+
+/** The instances of servers, each with its member, and if that answers. */
+async function machines(): Promise<{ name: string; location: string; answers: boolean }[]> {
+  const path = at('/1.0/instances', { project: 'berth', recursion: '1' })
+  const all = await client.get<{ name: string; location: string; config: object | null }[]>(path)
+  const found = all.map(({ config, ...rest }) => ({ ...rest, answers: config !== null }))
+  return found.filter(({ name }) => name.startsWith('b-'))
+}
+
+/** Runs `berthd host rebuild` beside the service. @returns the report, with the line of each server by its id */
+async function rebuild() {
+  const settings = { BERTH_DATA: service.dataDir, BERTH_OFFSITE: place, DATABASE_URL: service.databaseUrl }
+  const done = await berthd(['host', 'rebuild'], settings)
+  const lineOf = (id: string) => done.stdout.split('\n').find((line) => line.startsWith(id))
+  return { ...done, lineOf }
+}
+
+test('one command brings back the servers that a cluster has lost, and leaves those of a member that is only offline', {
+  timeout: TIMEOUT_MS,
+}, async () => {
+  const ids = [await running({ name: 'one' }), await running({ name: 'two' })]
+  expect((await rebuild()).stdout).toContain('No server has lost its disk.\n')
+  const homes = new Map((await machines()).map(({ name, location }) => [name.slice(2), location]))
+  const [lost = '', away = ''] = ids.sort((a, b) => String(homes.get(a)).localeCompare(String(homes.get(b))))
+  expect([homes.get(lost), homes.get(away)]).toEqual(['m1', 'm2'])
+  const bare = await running({ name: 'bare' })
+  await run(lost, 'echo kept > data; sync')
+  const { snapshot_id } = (await call('POST', '/snapshots', { server_id: lost })).body
+  await service.settle(lost)
+  const isSent = async () => (await call('GET', `/snapshots/${snapshot_id}`)).body.offsite_at !== null
+  await until('it is off site', SENT_MS, isSent)
+  await run(lost, 'echo later > data; sync')
+  for (const name of [`b-${lost}`, `s-${snapshot_id}`, `b-${bare}`]) await lose(name)
+  await service.cluster.kill('m2')
+  const isAway = async () => (await machines()).some(({ name, answers }) => name === `b-${away}` && !answers)
+  await until('the member is known to be offline', SENT_MS, isAway)
+
+  const report = await rebuild()
+  expect([report.code, report.stderr]).toEqual([0, ''])
+  expect(report.lineOf(lost)).toMatch(/ restoring$/)
+  expect(report.lineOf(bare)).toMatch(/ lost: it has no copy$/)
+  expect(report.lineOf(away)).toMatch(/ left as it is: its member does not answer$/)
+  await service.settle(lost)
+  expect(await run(lost, 'cat data; hostname')).toMatch(/^kept\n(one|two)$/)
+  expect((await machines()).map(({ name }) => name).sort()).toEqual([`b-${away}`, `b-${lost}`].sort())
+
+  await service.cluster.start('m2')
+  await until('the member is back', SENT_MS, async () => !(await isAway()))
+  const later = await rebuild()
+  expect([later.lineOf(lost), later.lineOf(away)]).toEqual([undefined, undefined])
+  await service.clear()
+})
+
+test('a cluster that does not answer, or has another project, counts as no loss', {
+  timeout: TIMEOUT_MS,
+}, async () => {
+  const id = await running({ name: 'safe' })
+  const members = service.cluster.names
+  for (const name of members) await service.cluster.kill(name)
+  const silent = await rebuild()
+  expect([silent.code, silent.lineOf(id)]).toEqual([1, undefined])
+  expect(silent.stderr).toContain(`Zone ${ZONE} was left out: `)
+  await Promise.all(members.map((name) => service.cluster.start(name)))
+  await until('the cluster is back', SENT_MS, () =>
+    machines().then(
+      () => true,
+      () => false,
+    ),
+  )
+  await expect(stockOf({ ...service.zone, project: 'elsewhere' })).rejects.toMatchObject({
+    code: 'unavailable',
+  })
   await service.clear()
 })

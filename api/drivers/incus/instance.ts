@@ -253,6 +253,11 @@ export function isServer({ config }: Instance, serverId: string): boolean {
   return config?.[KEYS.server] === serverId
 }
 
+/** The server that an instance's settings name; null: none. */
+export function serverOf({ config }: Instance): string | null {
+  return config?.[KEYS.server] ?? null
+}
+
 /** The name of an instance's disk; undefined: it was created by an earlier version. */
 export function diskOf({ config }: Instance): string | undefined {
   return config?.[KEYS.disk]

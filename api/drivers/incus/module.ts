@@ -34,6 +34,10 @@ export const incus: DriverModule<'incus', typeof zoneFields, typeof incusImages.
     const folder = hasOffsite ? path.join(dataDir, 'exports') : undefined
     return { driver: await openIncus({ zone: withDefaults(section), address, log, folder }), images: null }
   },
+  zoneStock: async ({ incus: section }) => {
+    if (!section) throw new DriverError('unavailable', 'The zone names no cluster.')
+    return (await import('./stock.ts')).stockOf(withDefaults(section))
+  },
   examine: async ({ zoneSlugs }) => ({
     walls: [
       {

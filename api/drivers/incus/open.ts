@@ -36,7 +36,7 @@ export async function openIncus({ address, log, folder, ...options }: IncusOptio
 }
 
 /** @throws DriverError unavailable */
-function tlsOf({ certificate, key, server_certificate }: IncusZone) {
+export function tlsOf({ certificate, key, server_certificate }: IncusZone) {
   if (!certificate || !key || !server_certificate) return null
   try {
     const [cert, secret, ca] = [certificate, key, server_certificate].map((file) =>

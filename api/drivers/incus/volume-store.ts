@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { at } from './client.ts'
+import { at, type IncusClient } from './client.ts'
 import { IncusError, unless } from './errors.ts'
 import { gigabytes } from './instance.ts'
 import type { Parts } from './parts.ts'
 import { PREFIX, volumeName } from './volume-devices.ts'
+import type { IncusZone } from './zone.ts'
 
 /** A copy that is being made on another member, and a volume whose copy is whole. Both end with a tag of their move. */
 const COPY = 'c-'
@@ -14,6 +15,8 @@ const TAG = /-[0-9a-f]{6}$/
 const MARK = 'user.berth.used'
 const DESCRIPTION = 'A volume of Berth'
 const COPY_MS = 6 * 3600_000
+
+type Place = Pick<IncusZone, 'storage_pool' | 'project'>
 
 export interface Named {
   name: string
@@ -51,15 +54,8 @@ export class VolumeStore {
   }
 
   /** Lists names only: for each volume with its users, Incus would look at all instances. */
-  async all(): Promise<Named[]> {
-    const urls = await this.#parts.client.get<string[]>(this.#path())
-    return urls.flatMap((url) => {
-      const { pathname, searchParams } = new URL(url, 'http://incus')
-      const name = /\/volumes\/custom\/([^/]+)$/.exec(pathname)?.[1]
-      return name === undefined
-        ? []
-        : [{ name: decodeURIComponent(name), location: searchParams.get('target') ?? 'none' }]
-    })
+  all(): Promise<Named[]> {
+    return volumeNames(this.#parts.client, this.#parts.zone)
   }
 
   async get(form: Named): Promise<Stored> {
@@ -183,8 +179,23 @@ export class VolumeStore {
 
   /** @param target the member (default: that of the volume) */
   #path(form?: Named, target = form?.location): string {
-    const { storage_pool, project } = this.#parts.zone
-    const path = `/1.0/storage-pools/${storage_pool}/volumes/custom${form ? `/${form.name}` : ''}`
-    return at(path, { project, target: target === 'none' ? undefined : target })
+    return pathOf(this.#parts.zone, form, target)
   }
+}
+
+/** Lists a zone's custom volumes, also those of members that do not answer. @throws IncusError */
+export async function volumeNames(client: IncusClient, zone: Place): Promise<Named[]> {
+  const urls = await client.get<string[]>(pathOf(zone))
+  return urls.flatMap((url) => {
+    const { pathname, searchParams } = new URL(url, 'http://incus')
+    const name = /\/volumes\/custom\/([^/]+)$/.exec(pathname)?.[1]
+    return name === undefined
+      ? []
+      : [{ name: decodeURIComponent(name), location: searchParams.get('target') ?? 'none' }]
+  })
+}
+
+function pathOf({ storage_pool, project }: Place, form?: Named, target?: string): string {
+  const path = `/1.0/storage-pools/${storage_pool}/volumes/custom${form ? `/${form.name}` : ''}`
+  return at(path, { project, target: target === 'none' ? undefined : target })
 }

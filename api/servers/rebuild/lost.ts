@@ -18,21 +18,25 @@ export interface BringOptions {
   offsite: Offsite
 }
 
-/** A server without its disk. */
+/** A server without its disk, or one of which nobody knows. */
 export interface Lost {
   server_id: string
   account_id: string
   name: string
-  /** `begun`: it is restored; `no_copy`: there is none; `busy`: an operation is in progress on it. */
-  outcome: 'begun' | 'no_copy' | 'busy'
+  /**
+   * `begun`: it is restored; `no_copy`: there is none; `busy`: an operation is in progress on it; `away`: its member does
+   * not answer, so it may run, and is left as it is.
+   */
+  outcome: 'begun' | 'no_copy' | 'busy' | 'away'
   /** When its copy was made. */
   copied_at: number | null
 }
 
 /**
- * Begins to restore all servers of a host that have lost their disk, each from its newest copy on the host or off site.
+ * Begins to restore all servers of a host or cluster that have lost their disk, each from its newest copy there or off
+ * site.
  * They are as they were: running, stopped or suspended. Volumes that are lost are detached, as they have no copy.
- * @param look lists the host's disk; the rows are read first, so that what is made meanwhile counts as there
+ * @param look lists the host's disk or the cluster; the rows are read first, so that what is made meanwhile counts as there
  */
 export async function bringBack(
   options: BringOptions,
@@ -43,8 +47,13 @@ export async function bringBack(
   const rows = await machinesOf(db, pool)
   const stock = await look()
   const lost: Lost[] = []
-  for (const row of rows.filter(({ server_id }) => !stock.machines.get(server_id))) {
+  const isWhole = (id: string) => stock.machines.get(id) === true && !stock.away?.has(id)
+  for (const row of rows.filter(({ server_id }) => !isWhole(server_id))) {
     const { server_id, account_id, name } = row
+    if (stock.away?.has(server_id)) {
+      lost.push({ server_id, account_id, name, outcome: 'away', copied_at: null })
+      continue
+    }
     const isThere = (copy: SnapshotTable) =>
       stock.snapshots.get(copy.snapshot_id) === true || options.offsite.has(copy)
     const copy = await newestCopy(db, server_id, isThere)
