@@ -5,6 +5,7 @@ import { hashFor } from '../guest/crypt.ts'
 import { vendorData } from '../guest/seed.ts'
 import { type Device, type Devices, networkConfig, privateDevices, withPrivate } from './cards.ts'
 import { volumeDevice, volumeDevices, volumeName, volumesAmong } from './volume-devices.ts'
+import { DENIED, isWalled } from './walls.ts'
 
 /** An instance in a list. If its member does not answer, it has neither configuration nor devices. */
 export interface Instance {
@@ -79,6 +80,7 @@ export function newInstance(spec: MachineSpec, place: Place) {
       ...limitsOf(spec),
       'security.privileged': 'false',
       'security.nesting': 'false',
+      ...DENIED,
       // Each instance has its own range of users on the host.
       'security.idmap.isolated': 'true',
       'cloud-init.vendor-data': vendorData({ ...spec, passwordHash: hashFor(spec.password, null) }),
@@ -219,6 +221,7 @@ export function trialOf(
       'limits.processes': String(TRIAL_PROCESSES),
       'security.privileged': 'false',
       'security.nesting': 'false',
+      ...DENIED,
       'security.idmap.isolated': 'true',
       // Neither its member's next start nor an evacuation starts it again.
       'boot.autostart': 'false',
@@ -270,7 +273,7 @@ export function isUnfinished({ config }: Instance): boolean {
 
 /** The change before a start, and before turning it off. */
 export function powered(power: 'on' | 'off'): { config: Record<string, string> } {
-  return { config: { [KEYS.power]: power } }
+  return { config: { ...DENIED, [KEYS.power]: power } }
 }
 
 /** Returns the machine's network as it was set last; null: never. */
@@ -290,7 +293,7 @@ export interface Surroundings {
   prefix: string
 }
 
-/** An instance with its network; null: it has this network already. */
+/** An instance with its network and walls; null: it has these already. */
 export function connected(
   instance: Instance,
   network: ServerNetwork,
@@ -307,9 +310,10 @@ export function connected(
   const inner = privateDevices(instance.devices, cards, prefix)
   const devices: Devices = { root, ...(isClosed ? {} : open), ...inner, ...volumeDevices(instance.devices) }
   const kept = JSON.stringify(network)
-  if (config?.[KEYS.network] === kept && digest(devices) === digest(instance.devices)) return null
+  const isSame = config?.[KEYS.network] === kept && digest(devices) === digest(instance.devices)
+  if (isSame && isWalled(config)) return null
   const seed = seedChange(config ?? {}, inner, cards)
-  return changed(instance, { config: { [KEYS.network]: kept, ...seed }, devices })
+  return changed(instance, { config: { ...DENIED, [KEYS.network]: kept, ...seed }, devices })
 }
 
 /**
