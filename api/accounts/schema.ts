@@ -306,8 +306,15 @@ export const ownPrices = {
   preset_prices_rub: Type.Unsafe<Record<string, string>>({
     type: 'object',
     maxProperties: 100,
-    propertyNames: { pattern: '^[a-z0-9][a-z0-9-]{0,62}$' },
-    additionalProperties: { type: 'string', pattern: String.raw`^\d{1,7}(\.\d{1,2})?$` },
+    propertyNames: {
+      pattern: '^[a-z0-9][a-z0-9-]{0,62}$',
+      errorMessage: 'must have slugs of presets as names.',
+    },
+    additionalProperties: {
+      type: 'string',
+      pattern: String.raw`^\d{1,7}(\.\d{1,2})?$`,
+      errorMessage: 'must be an amount in rubles such as "99.00", below ten million.',
+    },
     description:
       'Prices per month of presets that have one of their own for the account, by slug; the percent does not change them',
     examples: [{ nano: '99.00' }],

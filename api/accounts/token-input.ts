@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import { canonicalCidr } from '../cidrs.ts'
 import { cidrIssues } from '../http/contract/cidr-issues.ts'
-import { LAST_MOMENT } from '../http/contract/fields.ts'
+import { readMoment } from '../http/contract/moment.ts'
 import { bodyIssue, invalid } from '../http/contract/problem.ts'
 import type { TokenCreate } from './schema.ts'
 
@@ -15,12 +15,7 @@ export function readCidrs(given: readonly string[]): string[] {
 /** The moment of an `expires_at`. @throws ApiError validation_failed */
 function expiryOf(text: string | null | undefined, now: number): number | null {
   if (!text) return null
-  const at = Date.parse(text)
-  // Date rejects leap seconds, zones without minutes, and times that their zone moves into the year 10000.
-  if (Number.isNaN(at) || at > LAST_MOMENT)
-    throw invalid([
-      bodyIssue('expires_at', 'invalid_format', 'expires_at must be a time such as 2030-01-31T12:00:00Z.'),
-    ])
+  const at = readMoment('expires_at', text)
   if (at <= now)
     throw invalid([bodyIssue('expires_at', 'below_minimum', 'expires_at must be in the future.')])
   return at

@@ -5,7 +5,8 @@ import type { Clock } from '../clock.ts'
 import { type Database, lockName, type Queries } from '../database/database.ts'
 import { deleteFound } from '../database/deletion.ts'
 import { countOf, type Page, pageOf } from '../database/page.ts'
-import { isoTime, isoTimeOrNull, LAST_MOMENT } from '../http/contract/fields.ts'
+import { isoTime, isoTimeOrNull } from '../http/contract/fields.ts'
+import { readMoment } from '../http/contract/moment.ts'
 import { ApiError, bodyIssue, invalid } from '../http/contract/problem.ts'
 import { zonesOf } from '../servers/queries.ts'
 import {
@@ -177,11 +178,7 @@ function check(catalog: Catalog, zones: readonly string[], row: AnnouncementTabl
 
 /** @throws ApiError validation_failed */
 function momentOf(field: 'starts_at' | 'ends_at', text: string | null): number | null {
-  if (text === null) return null
-  const at = Date.parse(text)
-  // Date rejects leap seconds, zones without minutes, and times that their zone moves into the year 10000.
-  if (at >= 0 && at <= LAST_MOMENT) return at
-  throw invalid([bodyIssue(field, 'invalid_format', `${field} must be a time such as 2030-01-31T12:00:00Z.`)])
+  return text === null ? null : readMoment(field, text)
 }
 
 export function zonesIn(json: string): string[] {

@@ -35,7 +35,12 @@ const Page = Type.String({
   errorMessage: 'must be the address of a page, such as https://example.com/pay.',
 })
 const textUpTo = (maxLength: number) =>
-  Type.String({ minLength: 1, maxLength, pattern: String.raw`^[^\u0000-\u001f\u007f-\u009f<>]+$` })
+  Type.String({
+    minLength: 1,
+    maxLength,
+    pattern: String.raw`^[^\u0000-\u001f\u007f-\u009f<>]+$`,
+    errorMessage: 'must be on one line, without < and > and control characters.',
+  })
 const Text = textUpTo(64)
 const Line = textUpTo(200)
 
@@ -78,7 +83,10 @@ export const CatalogFile = Type.Object({
       zone_slug: Slug,
       title: Type.String(),
       city: Type.String(),
-      country_code: Type.String({ pattern: '^[A-Z]{2}$' }),
+      country_code: Type.String({
+        pattern: '^[A-Z]{2}$',
+        errorMessage: 'must be the two capital letters of a country in ISO 3166, such as DE.',
+      }),
       cpu_types: Type.Array(CpuTypeName, { minItems: 1, uniqueItems: true }),
       // The driver of the zone's new servers (default: BERTH_COMPUTE).
       driver: Type.Optional(Type.Enum(modules.map(({ name }) => name))),
@@ -164,7 +172,10 @@ export const CatalogFile = Type.Object({
       title: Type.String(),
       os_family: Type.String(),
       min_disk_gb: Type.Integer({ minimum: 1 }),
-      default_username: Type.String({ pattern: '^[a-z_][a-z0-9_-]{0,31}$' }),
+      default_username: Type.String({
+        pattern: '^[a-z_][a-z0-9_-]{0,31}$',
+        errorMessage: 'must be a user name of up to 32 lower-case letters, digits, - and _, such as debian.',
+      }),
       // One format of images at least.
       ...imageFields,
       retired: Retired,

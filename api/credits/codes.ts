@@ -7,6 +7,7 @@ import { deleteFound } from '../database/deletion.ts'
 import { type Page, pageOf } from '../database/page.ts'
 import type { Actor } from '../http/contract/auth.ts'
 import { isoTime, isoTimeOrNull } from '../http/contract/fields.ts'
+import { readMoment } from '../http/contract/moment.ts'
 import { ApiError, bodyIssue, found, invalid } from '../http/contract/problem.ts'
 import type { Remember } from '../http/contract/route.ts'
 import { formatMoney, parseMoney } from '../money.ts'
@@ -50,7 +51,7 @@ export async function createPromoCode(
   { code = generateCode(), name, amount_rub, credit_days, max_uses, expires_at }: PromoCodeCreate,
 ): Promise<{ row: PromoCodeTable; code: string; isNew: boolean }> {
   const now = clock.now()
-  const expiresAt = Date.parse(expires_at)
+  const expiresAt = readMoment('expires_at', expires_at)
   const row: PromoCodeTable = {
     ...{ promo_code_id: uuid(), name, hash: hashCode(code), amount: parseMoney(amount_rub), credit_days },
     ...{ max_uses, uses: 0, expires_at: expiresAt, revoked_at: null, created_at: now },

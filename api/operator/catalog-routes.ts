@@ -78,6 +78,7 @@ const CatalogReplacement = Type.Object(
       description:
         'The `hash` that `GET` returned with the text which this one was made from; with another one in force, nothing changes',
       examples: ['5f70bf18a086007016e948b04aed3b82103a36bea41755b6cddfaf10ace3c6ef'],
+      errorMessage: 'must be the hash that GET /operator/catalog returned with the text.',
     }),
   },
   { title: 'CatalogReplacement', description: 'A catalogue to take into force' },

@@ -95,6 +95,7 @@ export const Sha256 = Type.String({
   description:
     'SHA-256 of the whole file in lower-case hex digits; if given, a file with another one is refused',
   examples: ['9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'],
+  errorMessage: 'must be 64 hex digits in lower case, as sha256sum prints them.',
 })
 
 export const ImageCreate = Type.Object(
@@ -133,6 +134,7 @@ export const ImageCreate = Type.Object(
         pattern: '^[a-z][a-z0-9-]{0,31}$',
         description: 'Family of the operating system in the file, such as `debian`',
         examples: ['debian'],
+        errorMessage: 'must be up to 32 lower-case letters, digits and dashes, such as debian.',
       }),
     ),
     default_username: Type.Optional(
@@ -140,6 +142,7 @@ export const ImageCreate = Type.Object(
         pattern: '^[a-z_][a-z0-9_-]{0,31}$',
         description: 'User name for SSH, which cloud-init in the image sets up (default: `root`)',
         examples: ['debian'],
+        errorMessage: 'must be a user name of up to 32 lower-case letters, digits, - and _, such as debian.',
       }),
     ),
   },

@@ -168,6 +168,14 @@ test('an operator sends a code of their own, so that a repeat finds the first on
   expect(await wrong({ code: 'SALE2027' })).toEqual([['/code', 'invalid_format']])
 })
 
+test('a code ends at a moment that exists: no leap second, nor the year 10000', async () => {
+  const { t, shop } = await withShop()
+  for (const expires_at of ['2030-12-31T23:59:60Z', '2030-01-01T00:00:00+01', '9999-12-31T23:59:59-23:59']) {
+    const { status, body } = await shop('POST', CODES, terms(t, { expires_at }))
+    expect([expires_at, status, issues(body)]).toEqual([expires_at, 422, [['/expires_at', 'invalid_format']]])
+  }
+})
+
 test('charges use credit first, and what is left expires by an entry of its own, once', async () => {
   const { t, shop, credits, work } = await withCredit()
   await shop('POST', `/operator/accounts/${t.accountId}/credit`, {
