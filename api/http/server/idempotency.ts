@@ -131,12 +131,18 @@ export class Idempotency {
     return send(tx, noted, () => inUse(1))
   }
 
-  /** Keeps the reply for repeats. @throws the error of the database; if it is away, the claim is settled later */
+  /**
+   * Keeps the reply for repeats.
+   * @throws the error of the database; if it is away, the claim is settled later
+   * @throws ApiError idempotency_key_in_use if a repeat has taken the key over, whose reply is the one that counts
+   */
   async finish(claim: Claim, reply: StoredReply): Promise<void> {
     const sealed = this.#secrets.seal(JSON.stringify(reply))
-    await this.#settle(claim, () =>
-      this.#db.updateTable('idempotency_keys').set({ reply: sealed }).where(this.#holding(claim)).execute(),
-    )
+    await this.#settle(claim, async () => {
+      const kept = this.#db.updateTable('idempotency_keys').set({ reply: sealed }).where(this.#holding(claim))
+      const { numUpdatedRows } = await kept.executeTakeFirstOrThrow()
+      if (numUpdatedRows === 0n && (await this.#find(claim, this.#clock.now()))) throw inUse(1)
+    })
   }
 
   /** Releases the key of a request without a result to repeat. @throws like `finish` */

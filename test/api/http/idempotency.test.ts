@@ -212,3 +212,23 @@ test('the key of a process that is found dead is free at once; one that lives ho
   await t.db.deleteFrom('processes').where('process_id', '=', 'first').execute()
   expect(await refusal('dead')).toBeNull()
 })
+
+test('a request whose key was taken over sends no reply of its own, but the one that repeats get', async () => {
+  const t = await testApp()
+  const idempotency = new Idempotency({ ...t, secrets: new Secrets(Buffer.alloc(32, 7)), living: null })
+  const begin = () =>
+    idempotency.begin({ accountId: t.accountId, rights: [] }, { path: 'POST /v1/servers', body: {} }, 'slow')
+  const claim = async () => {
+    const begun = await begin()
+    return begun && 'claim' in begun ? begun.claim : expect.fail('the key was not free')
+  }
+  const reply = (body: string) => ({ status: 202, headers: {}, body })
+  const first = await claim()
+  t.clock.advance(61_000)
+  const second = await claim()
+  const isInUse = { type: { code: 'idempotency_key_in_use' } }
+  await expect(idempotency.finish(first, reply('of the first'))).rejects.toMatchObject(isInUse)
+  await idempotency.finish(second, reply('of the second'))
+  await expect(idempotency.finish(first, reply('of the first'))).rejects.toMatchObject(isInUse)
+  expect(await begin()).toMatchObject({ replay: { body: 'of the second' } })
+})
