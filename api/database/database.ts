@@ -278,6 +278,13 @@ export function isDuplicate(error: unknown): boolean {
   return sqliteCode(error) === 19 || ('code' in error && error.code === '23505')
 }
 
+/** True if a row was refused because it refers to one that does not exist. */
+export function isOrphan(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  // SQLite's CONSTRAINT_FOREIGNKEY and PostgreSQL's foreign_key_violation.
+  return ('errcode' in error && error.errcode === 787) || ('code' in error && error.code === '23503')
+}
+
 /** SQLite's CORRUPT and NOTADB. */
 const SQLITE_DAMAGED = [11, 26]
 

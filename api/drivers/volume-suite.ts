@@ -29,6 +29,8 @@ export function volumeTests(
     for (const id of [first, second, first]) await driver.volume(id, 1)
     await driver.volume(first, 2)
     await driver.volume(first, 1)
+    const none = '01a1fb45-1b04-7a3e-8c5d-6f1e2d3c4b5a'
+    await expect(driver.attachVolume(first, none)).rejects.toMatchObject({ code: 'not_found' })
     for (const machine of [one, one, two, one]) await driver.attachVolume(first, machine)
     await driver.detachVolume(first, two)
     expect(await listed()).toEqual(

@@ -44,6 +44,8 @@ export class Scheduler implements Nature {
   #elapsed = 0
   /** The wall clock may step; the monotonic one does not. */
   #epoch: number
+  /** The latest time that the wall clock had when it was set. */
+  #latest = 0
   #ready: Chore[] = []
   readonly #later = new Heap()
   readonly #hash = createHash('sha256')
@@ -83,7 +85,13 @@ export class Scheduler implements Nature {
 
   /** Sets the wall clock ahead or back. */
   stepClock(ms: number): void {
+    this.#latest = Math.max(this.#latest, this.now())
     this.#epoch += ms
+  }
+
+  /** The time until the wall clock is where it has been before it was set back. */
+  get behindMs(): number {
+    return Math.max(0, this.#latest - this.now())
   }
 
   /** Lets time pass in which nothing runs. */

@@ -13,13 +13,14 @@ const GIB = 2 ** 30
 /**
  * Gives a volume to a machine: live if it is on, and for its next start. No other call may change the machine or the
  * volume meanwhile.
- * @throws DriverError unsupported, unavailable
+ * @throws DriverError unsupported, unavailable, not_found
  */
 export async function attachTo(process: MachineProcess, context: Context, id: string): Promise<void> {
   const qmp = await monitorOf(process)
-  await context.volumes.assign(id, process.id)
   const { record, files } = process
-  if (!record || !qmp) return
+  if (!record) throw new DriverError('not_found', 'The machine does not exist.')
+  await context.volumes.assign(id, process.id)
+  if (!qmp) return
   try {
     await raiseLimit(process, context)
     await context.volumes.lend(id, files.run, qemuOwner(process.id, record, context))

@@ -201,6 +201,12 @@ export class Simulator extends SimulatedSnapshots implements Driver {
     if (!this.machines.find(serverId)) await this.volumes.release(serverId)
   }
 
+  override async attachVolume(volumeId: string, serverId: string): Promise<void> {
+    await this.machines.refresh([serverId])
+    this.machines.get(serverId)
+    await super.attachVolume(volumeId, serverId)
+  }
+
   async inspect(serverId: string): Promise<MachineState> {
     this.failIfTold('inspect')
     await this.machines.refresh([serverId])

@@ -1,7 +1,14 @@
 import { hash, randomUUID } from 'node:crypto'
 import type { Expression, ExpressionBuilder, SelectQueryBuilder, SqlBool } from 'kysely'
 import type { Clock } from '../../clock.ts'
-import { type Database, isUnavailable, type Lent, type Queries, send } from '../../database/database.ts'
+import {
+  type Database,
+  isOrphan,
+  isUnavailable,
+  type Lent,
+  type Queries,
+  send,
+} from '../../database/database.ts'
 import type { Schema } from '../../database/schema.ts'
 import type { Secrets } from '../../secrets.ts'
 import { ApiError, httpProblems } from '../contract/problem.ts'
@@ -86,7 +93,7 @@ export class Idempotency {
 
   /**
    * The same request is the same body with the same rights: a reply can show what another token may not see.
-   * @returns null if the request deletes an object that is gone, and its key is unknown
+   * @returns null if the request deletes an object that is gone, and its key is unknown; also if there is no such account
    * @throws ApiError bad_request, idempotency_key_reused, idempotency_key_in_use
    */
   async begin(owner: KeyOwner, request: Repeatable, key: string): Promise<Beginning> {
@@ -102,8 +109,10 @@ export class Idempotency {
     this.#lastUntil = Math.max(this.#lastUntil + 1, now + CLAIM_MS)
     const until = this.#lastUntil
     const claim = { accountId, scope: path, key, until, earlierId: null, isRemoval: removes !== undefined }
-    if (removes !== null && (await this.#insert(claim, { digest, now, madeId: removes ?? null })))
-      return { claim }
+    if (removes !== null) {
+      const inserted = await this.#insert(claim, { digest, now, madeId: removes ?? null })
+      if (inserted !== 'taken') return inserted === 'made' ? { claim } : null
+    }
     const row = await this.#find(claim, now)
     // Unless the object is gone, the key was given up between the two looks.
     if (!row) return removes === null ? null : this.begin(owner, request, key)
@@ -180,7 +189,7 @@ export class Idempotency {
   async #insert(
     claim: Claim,
     { digest, now, madeId }: { digest: string; now: number; madeId: string | null },
-  ): Promise<boolean> {
+  ): Promise<'made' | 'taken' | 'no account'> {
     const row = {
       account_id: claim.accountId,
       scope: claim.scope,
@@ -204,8 +213,9 @@ export class Idempotency {
       )
     try {
       const { numInsertedOrUpdatedRows = 0n } = await attempt.executeTakeFirst()
-      return numInsertedOrUpdatedRows > 0n
+      return numInsertedOrUpdatedRows > 0n ? 'made' : 'taken'
     } catch (error) {
+      if (isOrphan(error)) return 'no account'
       // The key may be claimed although the database did not say so.
       if (isUnavailable(error)) void this.#settleLater(claim, () => this.#release(claim))
       throw error

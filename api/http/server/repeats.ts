@@ -15,7 +15,7 @@ export function claimer(idempotency: Idempotency, route: Route) {
     if (key === undefined) return
     const known = knownOf(request)
     const repeated = { path: pathOf(request), body: request.body ?? {} }
-    const begun = await idempotency.begin(ownerOf(route, known), repeated, String(key))
+    const begun = await idempotency.begin(ownerOf(route, known, repeated.body), repeated, String(key))
     if (begun && 'replay' in begun) {
       known.report = begun.replay.report ?? null
       return replay(reply, begun.replay)
@@ -24,11 +24,15 @@ export function claimer(idempotency: Idempotency, route: Route) {
   }
 }
 
-function ownerOf({ scope, isOfToken }: Route, known: Known): KeyOwner {
-  // The path names the account that the operator changes; operators need not be in one themselves.
+function ownerOf({ scope, isOfToken }: Route, known: Known, body?: unknown): KeyOwner {
+  // The path names the account that the operator changes; operators need not be in one themselves. What moves is in
+  // another one when its request is repeated, so the key of a move belongs to the account that gets it.
   if (isForOperators(scope)) {
     const right = known.operator?.tokenId ?? signedInOf(known).personId
-    return { accountId: known.params.account_id ?? accountOf(known.loaded), rights: [right] }
+    return {
+      accountId: known.params.account_id ?? (accountOf(body) || accountOf(known.loaded)),
+      rights: [right],
+    }
   }
   const actor = actorOf(known)
   return {
@@ -37,9 +41,9 @@ function ownerOf({ scope, isOfToken }: Route, known: Known): KeyOwner {
   }
 }
 
-/** The account of an object that an operator's path names. */
-function accountOf(loaded: unknown): string {
-  return typeof loaded === 'object' && loaded && 'account_id' in loaded ? String(loaded.account_id) : ''
+/** The account that an object or a body names; empty if it names none. */
+function accountOf(named: unknown): string {
+  return typeof named === 'object' && named && 'account_id' in named ? String(named.account_id) : ''
 }
 
 interface Removal {

@@ -1,4 +1,5 @@
 // A server that an operator moves to another account: what goes with it, who pays, and who sees what.
+import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { parseMoney } from '../../../api/money.ts'
 import { addTraffic } from '../../../api/monitoring/traffic.ts'
@@ -110,6 +111,20 @@ test('each second of a moved server is paid once, by the account that had it the
   expect((await chargedFor(buyer, snapshot)).seconds).toBe(
     (await chargedFor(buyer, snapshot)).amount === 0 ? 0 : taker.seconds,
   )
+})
+
+test('the key of a move is good for it in whichever account the server is: a repeat moves nothing', async () => {
+  const { t, id, to, move } = await furnished()
+  const key = { 'idempotency-key': 'sale-1' }
+  const moved = await move({}, key)
+  const replayed = { status: 200, headers: { 'idempotency-replayed': 'true' }, body: moved.body }
+  expect(await move({}, key)).toMatchObject(replayed)
+  expect((await move({ account_id: t.accountId })).status).toBe(200)
+  expect(await move({}, key)).toMatchObject(replayed)
+  expect(moved.body.account_id).toBe(to)
+  expect((await t.call('GET', `/servers/${id}`)).status).toBe(200)
+  const none = { account_id: randomUUID() }
+  expect((await move(none, key)).body.code).toBe((await move(none)).body.code)
 })
 
 test('a server moves there and back within an hour, and no charge of it fails', async () => {
