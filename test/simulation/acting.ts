@@ -15,6 +15,7 @@ export type Kind =
   | 'projects'
   | 'volumes'
   | 'images'
+  | 'isos'
   | 'members'
 
 export interface Customer {

@@ -12,6 +12,27 @@ export interface Reply {
   body: any
 }
 
+/** A part of a file as the body of a request. It breaks off if it has fewer bytes than it says. */
+export class Part {
+  readonly offset: number
+  readonly content: Buffer
+  readonly bytes: number
+  constructor(offset: number, content: Buffer, bytes: number) {
+    this.offset = offset
+    this.content = content
+    this.bytes = bytes
+  }
+}
+
+function payloadOf(body: unknown): { headers: Record<string, string>; payload?: string | Buffer } {
+  if (body === undefined) return { headers: {} }
+  if (!(body instanceof Part))
+    return { headers: { 'content-type': 'application/json' }, payload: JSON.stringify(body) }
+  const { offset, bytes, content } = body
+  const lengths = { 'upload-offset': String(offset), 'content-length': String(bytes) }
+  return { headers: { 'content-type': 'application/octet-stream', ...lengths }, payload: content }
+}
+
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** The parts of the world that senders of requests need. */
@@ -91,6 +112,7 @@ export class Client {
     const isAllowed = this.#mayChange(path)
     const isRepeat = key !== undefined && this.#keys.has(key)
     if (key !== undefined) this.#keys.add(key)
+    const { headers, payload } = payloadOf(body)
     const sent = scheduler.as(
       process.actor,
       async () =>
@@ -98,12 +120,12 @@ export class Client {
         await process.app.http.inject({
           method,
           url: `/v1${path}`,
+          ...(payload === undefined ? {} : { payload }),
           headers: {
             ...this.#credential.headers,
-            ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+            ...headers,
             ...(key === undefined ? {} : { 'idempotency-key': key }),
           },
-          ...(body === undefined ? {} : { payload: JSON.stringify(body) }),
         }),
     )
     // A process that dies cuts its replies off, which may be heard before its death.

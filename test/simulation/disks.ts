@@ -1,10 +1,39 @@
 import { Simulator } from '../../api/drivers/simulator/simulator.ts'
+import { fileOf } from './files.ts'
 import type { Auditor } from './invariants.ts'
 
 /** The simulated host, with a look at its machines that the service does not have. */
 export class Hall extends Simulator {
   has(serverId: string): boolean {
     return this.machines.find(serverId) !== undefined
+  }
+
+  /** The files of customers that were received, as far as they are here. */
+  readonly received = new Map<string, Buffer>()
+
+  override async receive(imageId: string, at: number, content: AsyncIterable<Buffer>): Promise<void> {
+    const chunks: Buffer[] = []
+    const watched = async function* () {
+      for await (const chunk of content) {
+        chunks.push(chunk)
+        yield chunk
+      }
+    }
+    await super.receive(imageId, at, watched())
+    const before = this.received.get(imageId) ?? Buffer.alloc(0)
+    const gap = Buffer.alloc(Math.max(0, at - before.length))
+    this.received.set(imageId, Buffer.concat([before.subarray(0, at), gap, ...chunks]))
+  }
+
+  override async removeSnapshot(id: string): Promise<void> {
+    await super.removeSnapshot(id)
+    this.received.delete(id)
+  }
+
+  /** The files that have not become images. */
+  get files(): string[] {
+    const ids = this.machines.entries.filter(([, { file }]) => file !== undefined)
+    return ids.map(([, { spec }]) => spec.serverId)
   }
 
   rescueOf(serverId: string): string | null {
@@ -57,6 +86,7 @@ export class Disks {
     if (typeof id === 'string' && name === 'removeVolume') return this.#removingVolume(id, effect)
     if (typeof id === 'string' && name === 'detachVolume') return this.#detaching(id, String(other), effect)
     if (typeof id === 'string' && name === 'removeSnapshot') return this.#removingCopy(id, effect)
+    if (typeof id === 'string' && name === 'importImage') return this.#importing(id, other, effect)
     if (name === 'define') return this.#defining(id as { serverId: string }, effect) // the service's own call
     return effect()
   }
@@ -109,6 +139,18 @@ export class Disks {
     const [row] = this.#volumes(id)
     if (had === serverId && row?.status === 'attached' && row.server_id === serverId)
       this.#broken(`no server loses a volume that it has: ${serverId} lost ${id}`)
+    return result
+  }
+
+  /** An image is made of the whole of one file, as its customer has it. */
+  async #importing(id: string, source: unknown, effect: () => Promise<unknown>): Promise<unknown> {
+    const result = await effect()
+    const { state } = result as { state: string } // as its contract says
+    const { bytes } = source as { bytes?: number } // missing: from a snapshot
+    const file = this.#hall.received.get(id)
+    if (state === 'failed' || bytes === undefined || !file) return result
+    if (file.length !== bytes || !file.equals(fileOf(bytes, file[0] ?? 0)))
+      this.#broken(`an image is made of the whole of one file: ${id} of ${file.length} bytes, not ${bytes}`)
     return result
   }
 
@@ -175,7 +217,15 @@ export class Disks {
       'SELECT snapshot_id, status, deleted_at FROM snapshots WHERE discarded = 0',
     )
     const known = new Set(rows.map(({ snapshot_id }) => snapshot_id))
+    const expected = new Set(
+      rows
+        .filter(({ status, deleted_at }) => deleted_at === null && status !== 'available')
+        .map((row) => row.snapshot_id),
+    )
     return [
+      ...this.#hall.files
+        .filter((id) => !expected.has(id) && !known.has(id))
+        .map((id) => `no file of an upload stays: ${id}`),
       ...[...there.keys()].filter((id) => !known.has(id)).map((id) => `no deleted copy stays: ${id}`),
       ...rows
         .filter(({ status, deleted_at }) => status === 'available' && deleted_at === null)

@@ -81,14 +81,27 @@ export class Faults {
     return true
   }
 
-  /** A delay between two, more often a short one. */
+  /** A delay between two, more often a short one; one that is aimed is long. */
   delayMs(least: number, most: number): number {
+    if (this.#aim) return Math.round(most / 4 + this.#chance.next() * (most - most / 4))
     return Math.round(least * (most / least) ** this.#chance.next())
   }
 }
 
-/** Draws one fault, and how often it could have happened before it does. Calls to the host are few. */
-export function drawAim(chance: Chance): { fault: FaultKind; at: number } {
+/** These can happen at each statement of a process. */
+const stops: readonly FaultKind[] = ['kill', 'pause', 'lost_commit', 'database_away']
+
+/** Draws one fault, rather one of the favourites, and how often it could have happened before it does. Calls to the host are few. */
+export function drawAim(
+  chance: Chance,
+  favourites: readonly FaultKind[] = [],
+): { fault: FaultKind; at: number } {
+  const favourite = chance.is(0.6) ? chance.pick(favourites) : undefined
+  if (favourite !== undefined)
+    return {
+      fault: favourite,
+      at: Math.floor(2 ** (chance.next() * (stops.includes(favourite) ? 8 : 2))) - 1,
+    }
   const isStop = chance.is(0.5)
   const fault = isStop
     ? chance.pick(['kill', 'pause', 'lost_commit', 'database_away'] as const)

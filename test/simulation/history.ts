@@ -7,6 +7,7 @@ import { brokenCredits } from './credits.ts'
 import { bearer, Client, hint, outcomeOf, type World } from './customer.ts'
 import { Disks, Hall } from './disks.ts'
 import { drawAim, Faults } from './faults.ts'
+import { Files } from './files.ts'
 import { databases } from './folder.ts'
 import { Host } from './host.ts'
 import { Auditor } from './invariants.ts'
@@ -25,7 +26,7 @@ import { type Blow, catalogOf, drawSetup, type Setup } from './setup.ts'
 import { Steps } from './steps.ts'
 import { strike } from './strikes.ts'
 import { PAYMENTS, Till } from './till.ts'
-import { TOUR_MS, tour } from './tour.ts'
+import { favourites, TOUR_MS, tour } from './tour.ts'
 
 const START = Date.parse('2026-11-20T12:00:00Z')
 const HOUR = 3600_000
@@ -109,7 +110,8 @@ class History {
     this.#faults = new Faults(rates)
     const chance = new Chance(seed, 4)
     this.#simulator = new Hall({
-      clock: scheduler.clockOf(new Actor('host')),
+      // A host knows how long it has worked, whatever clocks are set to.
+      clock: { ...scheduler.clockOf(new Actor('host')), now: () => START + Math.floor(scheduler.elapsed()) },
       copyMs: chance.between(0, 20_000),
       bootMs: chance.between(0, 5_000),
       shutdownMs: chance.between(0, 3_000),
@@ -122,7 +124,9 @@ class History {
       if (doing) this.#count(stepPair(doing.type, doing.step, kind, 'during'))
     }
     this.#receivers = new Receivers(scheduler, this.#faults)
-    scheduler.request = this.#receivers.request
+    const files = new Files(scheduler, this.#faults)
+    scheduler.request = (options) =>
+      files.serves(options) ? files.request(options) : this.#receivers.request(options)
     this.#till = new Till(scheduler, this.#faults, (what) => this.#broken(what))
     scheduler.fetch = this.#till.fetch
     this.#installation = {
@@ -212,7 +216,7 @@ class History {
   }
 
   /** Lets a fault happen the given time that it can. A kill or a pause can happen at each crossing of a process. */
-  #aim(fault: Drill['fault'], at: number): void {
+  #aim(fault: Drill['fault'], at: number, pauseMs = PAUSE_MS): void {
     this.#faults.aim(fault, at)
     this.scheduler.onChore = (actor, label) => {
       if ((fault !== 'kill' && fault !== 'pause') || label === 'sleep' || label === 'timer') return
@@ -220,7 +224,7 @@ class History {
       if (!process || (fault === 'pause' && process.isWriting) || !this.#faults.happens(fault)) return
       this.#countStop(process, fault)
       if (fault === 'kill') process.kill(this.#installation)
-      else actor.pausedUntil = this.scheduler.elapsed() + PAUSE_MS
+      else actor.pausedUntil = this.scheduler.elapsed() + pauseMs
     }
   }
 
@@ -362,7 +366,7 @@ class History {
         await by(customer.members.at(-1))
         await by(what === 'change_role' || what === 'remove_member' ? customer.members[0] : undefined)
       }
-      if (what === 'day') await this.#pass(25 * HOUR)
+      if (what === 'day') await this.#day(chance)
       else if (this.#setup.isRough) await this.#roughly(carryOut(), what, chance)
       else await scheduler.until(carryOut(), HOUR, what)
       for (let left = TOUR_MS; left === TOUR_MS || this.#auditor.isBusy; left -= 3_000) {
@@ -376,10 +380,27 @@ class History {
     }
   }
 
+  /** A day passes. What is due after it is done: in rough tours with one fault, and in others until all is at rest. */
+  async #day(chance: Chance): Promise<void> {
+    const { scheduler } = this
+    await this.#pass(25 * HOUR)
+    this.#steps.unsettle()
+    if (this.#setup.isRough)
+      return this.#roughly(scheduler.cross(new Actor('day'), 'morning', 10_000), 'day', chance)
+    let broken: string[] = []
+    for (let passed = 0; passed < SETTLE_MS; passed += 15_000) {
+      await scheduler.run(15_000)
+      broken = [...this.#auditor.brokenAtRest(), ...(await this.#disks.brokenAtRest())]
+      if (broken.length === 0) return
+    }
+    for (const each of broken) this.#broken(`after a day: ${each}`)
+  }
+
   /** Lets one fault happen at some time while an act is carried out. */
-  async #roughly(acting: Promise<void>, what: string, chance: Chance): Promise<void> {
-    const { fault, at } = drawAim(chance)
-    this.#aim(fault, at)
+  async #roughly(acting: Promise<void>, what: (typeof tour)[number], chance: Chance): Promise<void> {
+    const { fault, at } = drawAim(chance, favourites[what])
+    // The shortest ends about when the leases do, while others carry on.
+    this.#aim(fault, at, chance.between(PAUSE_MS / 3, PAUSE_MS))
     await this.#attend(acting, what)
     if (this.#faults.hasHit) this.#tell('fault', `${fault} at ${at} of ${what}`)
     this.#faults.rest()

@@ -103,7 +103,7 @@ export class Host {
   #refuse(name: string, happens: (kind: FaultKind) => boolean): void {
     if (this.#scheduler.elapsed() < this.awayUntil) throw away('The host does not answer.')
     if (happens('lost_call')) throw away('The host was not reached.')
-    const needsRoom = ['define', 'growDisk', 'snapshot', 'importImage', 'volume'].includes(name)
+    const needsRoom = ['define', 'growDisk', 'snapshot', 'importImage', 'receive', 'volume'].includes(name)
     if (needsRoom && (this.#scheduler.elapsed() < this.fullUntil || happens('disk_full')))
       throw new DriverError('disk_full', 'The disk of the host is full.')
   }

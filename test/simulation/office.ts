@@ -211,7 +211,7 @@ export class Office {
       all.push({ said: 'the operator changes an announcement', reply })
     }
     await wait(chance.between(0, 60_000))
-    return chance.is(0.7) ? [...all, await this.#send(`announcements/${id}/end`, {}, chance)] : all
+    return chance.is(0.4) ? [...all, await this.#send(`announcements/${id}/end`, {}, chance)] : all
   }
 
   /** A customer looks for an announcement, which they must see exactly if it concerns them. */

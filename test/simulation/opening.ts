@@ -40,7 +40,7 @@ export async function openAccount({ process, world, setup, till }: Opening, at: 
   for (const secret of secrets) world.secrets.add(secret)
   const known: Known = {
     ...{ servers: [], snapshots: [], addresses: [], networks: [], firewalls: [], ports: [] },
-    ...{ webhooks: [], tokens: [], projects: [], volumes: [], images: [] },
+    ...{ webhooks: [], tokens: [], projects: [], volumes: [], images: [], isos: [] },
     members: members.map(({ memberId }) => memberId),
   }
   const client = (name: string, credential: Credential) => new Client(world, name, credential)

@@ -16,6 +16,7 @@ const kinds: Readonly<Record<string, { table: Owned; id: string }>> = {
   ),
   images: { table: 'snapshots', id: 'image_id' },
   backups: { table: 'snapshots', id: 'backup_id' },
+  isos: { table: 'snapshots', id: 'iso_id' },
 }
 
 /** The objects that a reply shows, or whose path was answered. */

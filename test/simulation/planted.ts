@@ -92,10 +92,10 @@ export const planted: readonly Planted[] = [
     '',
   ),
   plant(
-    'a meter that another process moved is charged again',
+    'a rate that ended while charges were late is not charged to its end',
     'billing/metering.ts',
-    "      .where('due_at', '<=', now)\n      .returningAll()",
-    '      .returningAll()',
+    'const isLeft = last !== undefined && (last.ends_at === null || last.ends_at > until)',
+    'const isLeft = last?.ends_at === null',
   ),
   plant(
     'the last part of an hour is free',
@@ -505,5 +505,36 @@ export const planted: readonly Planted[] = [
     'announcements/mailing.ts',
     '{ mailed_at: clock.now() }',
     '{ mailed_to: due.mailed_to }',
+  ),
+  // Files of customers
+  plant(
+    'a part of an upload counts although it broke off',
+    'http/server/part.ts',
+    'if (left !== 0)',
+    'if (left < 0)',
+  ),
+  plant(
+    'files on their way have no bound',
+    'snapshots/image-files.ts',
+    'await requireRoom(tx, account, fileQuota, billedGb(content_bytes ?? 1))',
+    '',
+  ),
+  plant(
+    'a fetched file may change while it is fetched',
+    'snapshots/image-import.ts',
+    'else if (total !== data.total || version !== data.version)',
+    'else if (total !== data.total)',
+  ),
+  plant(
+    'uploads that nobody continues are kept',
+    'snapshots/image-files.ts',
+    "    .where('updated_at', '<', before)\n",
+    "    .where('updated_at', '<', 0)\n",
+  ),
+  plant(
+    'an image is made of what has arrived so far',
+    'snapshots/image-files.ts',
+    'if (kept.uploaded_bytes !== kept.content_bytes) throw offsetProblem(kept.uploaded_bytes)',
+    '',
   ),
 ]

@@ -15,6 +15,13 @@ export const always: Readonly<Record<string, string>> = {
   'an operation that waits has no lease, and one with a lease has an owner': `
     SELECT operation_id || ' ' || status AS what FROM operations
     WHERE (status = 'pending' AND lease_until <> 0) OR (lease_until <> 0 AND lease_owner IS NULL)`,
+  'an operation that pauses has no lease': `
+    SELECT operation_id || ' ' || type AS what FROM operations WHERE finished_at IS NULL AND lease_until > 0
+      AND next_run_at BETWEEN lease_until - 29999 AND lease_until - 10000`,
+  'a process that is known to be dead holds no operation for long': `
+    SELECT operation_id || ' ' || type AS what FROM operations WHERE finished_at IS NULL
+      AND lease_until BETWEEN simulated_now() + 1 AND simulated_now() + 15000
+      AND lease_owner NOT IN (SELECT process_id FROM processes) AND EXISTS (SELECT 1 FROM processes)`,
   'an operation that failed says why, and no other does': `
     SELECT operation_id || ' ' || status AS what FROM operations
     WHERE (status = 'failed') <> (error_code IS NOT NULL)`,
@@ -79,6 +86,18 @@ export const always: Readonly<Record<string, string>> = {
         WHERE deleted_at IS NULL AND item_type <> 'backup' GROUP BY 1, 2) u USING (account_id)
     WHERE used > coalesce(json_extract(quotas, '$.' || kind), CASE kind WHEN 'volumes' THEN 20
       WHEN 'volumes_gb' THEN 4096 WHEN 'snapshots' THEN 20 ELSE 10 END)`,
+  'files on their way to images are within the quota of their account': `
+    SELECT a.account_id AS what FROM accounts a JOIN snapshots n USING (account_id)
+    WHERE n.deleted_at IS NULL AND n.status IN ('uploading', 'creating') AND n.item_type IN ('image', 'iso')
+    GROUP BY a.account_id
+    HAVING sum(n.content_bytes) > 1073741824 * coalesce(json_extract(a.quotas, '$.image_files_gb'), 200)`,
+  'an upload has at most what was announced, and an image all of it': `
+    SELECT snapshot_id || ' ' || status || ' ' || uploaded_bytes AS what FROM snapshots
+    WHERE uploaded_bytes > content_bytes
+      OR (status <> 'uploading' AND uploaded_bytes > 0 AND uploaded_bytes <> content_bytes AND deleted_at IS NULL)`,
+  'a copy that is available has a size': `
+    SELECT snapshot_id AS what FROM snapshots
+    WHERE status = 'available' AND deleted_at IS NULL AND coalesce(bytes, 0) <= 0`,
   'an account with people has an owner': `
     SELECT account_id AS what FROM members GROUP BY account_id HAVING sum(role = 'owner') = 0`,
   'a port of the host leads to one server': `
@@ -186,6 +205,9 @@ export const always: Readonly<Record<string, string>> = {
   'an item with a rate has a meter that runs': `
     SELECT r.item_id AS what FROM rates r LEFT JOIN billing_meters m ON m.item_id = r.item_id
     WHERE r.ends_at IS NULL AND m.due_at IS NULL`,
+  'a meter runs until its rates are charged to their ends': `
+    SELECT m.item_id || ' ' || m.charged_until AS what FROM billing_meters m JOIN rates r USING (item_id)
+    WHERE m.due_at IS NULL AND r.ends_at > m.charged_until`,
   'an item is charged for whole hours': `
     SELECT m.item_id || ' ' || m.charged_until AS what FROM billing_meters m
     JOIN rates o ON o.item_id = m.item_id AND o.ends_at IS NULL
@@ -263,6 +285,9 @@ export const atRest: Readonly<Record<string, string>> = {
   'a server keeps seven backups': `
     SELECT server_id || ' ' || count(*) AS what FROM snapshots WHERE item_type = 'backup'
       AND deleted_at IS NULL AND status = 'available' GROUP BY server_id HAVING count(*) > 7`,
+  'an upload that nobody continues is deleted': `
+    SELECT snapshot_id AS what FROM snapshots WHERE status = 'uploading' AND deleted_at IS NULL
+      AND updated_at < simulated_now() - 3 * 86400000 - 900000`,
   'a backup goes with its server, a week later': `
     SELECT snapshot_id AS what FROM snapshots n WHERE item_type = 'backup' AND n.deleted_at IS NULL
       AND (n.expires_at < simulated_now() - 900000 OR (n.expires_at IS NULL AND NOT EXISTS (SELECT 1

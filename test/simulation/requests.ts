@@ -3,6 +3,7 @@ import type { Chance } from './chance.ts'
 import type { Method } from './customer.ts'
 import { payments } from './paying.ts'
 import { roles } from './people.ts'
+import { uploads } from './uploads.ts'
 
 const one = ({ customer: { known, recent }, chance }: Request, kind: Kind): string | undefined =>
   chance.pick(
@@ -62,6 +63,7 @@ const LISTS = [
   '/snapshots',
   '/backups',
   '/images',
+  '/isos',
   '/volumes',
   '/account/members',
   '/addresses',
@@ -132,14 +134,28 @@ const ofCopy = (
   }
 }
 
-const ordering = creating('servers', '/servers', 'server_id', order)
-const deleting = removing('servers')
+const orderingOnce = creating('servers', '/servers', 'server_id', order)
+
+/** Orders a server; one that is refused for its disk or its address is ordered in another way. */
+const ordering: Act = async (request) => {
+  let reply = await orderingOnce(request)
+  for (let left = 2; left > 0 && reply && [409, 422].includes(reply.status); left -= 1)
+    reply = await orderingOnce(request)
+  return reply
+}
 
 /** Everything that customers do with /v1, by name. */
 export const acts = {
   order: ordering,
-  /** Deletes what is still being created. */
-  give_up: async (request) => ((await ordering(request)) ? deleting(request) : null),
+  /** Deletes what is still being created, while another server is, too. */
+  give_up: async (request) => {
+    const { customer, chance } = request
+    const other = chance.is(0.5) ? ordering(request) : null
+    const reply = await ordering(request)
+    await other
+    const id = customer.known.servers.at(-1)
+    return reply && id ? customer.client.insist(chance, 'DELETE', `/servers/${id}`) : null
+  },
   /** Deletes what is still being resized. */
   give_up_resize: async ({ customer: { client, known }, chance }) => {
     const path = `/servers/${known.servers.at(-1)}`
@@ -175,7 +191,7 @@ export const acts = {
     (id) => `/servers/${id}/rebuild`,
     ({ customer }) => ({ template_id: customer.template }),
   ),
-  delete: deleting,
+  delete: removing('servers'),
   snapshot: creating('snapshots', '/snapshots', 'snapshot_id', (request) => {
     const server_id = one(request, 'servers')
     return server_id ? { server_id } : null
@@ -192,7 +208,7 @@ export const acts = {
   }),
   remove_image: removing('images'),
   backups: patching('servers', ({ chance }) =>
-    chance.is(0.7) ? { backups_enabled: true, backup_window: chance.below(24) } : { backups_enabled: false },
+    chance.is(0.85) ? { backups_enabled: true, backup_window: chance.below(24) } : { backups_enabled: false },
   ),
   keep_backup: ofCopy('/backups', ({ id }) => ['POST', `/backups/${id}/snapshot`, {}]),
   remove_backup: ofCopy('/backups', ({ id }) => ['DELETE', `/backups/${id}`]),
@@ -217,7 +233,12 @@ export const acts = {
   grow_volume: patching('volumes', ({ chance }) => ({ size_gb: chance.pick([5, 10, 20]) })),
   remove_volume: removing('volumes'),
   change_role: patching('members', ({ chance }) => ({ role: chance.pick(roles) })),
-  remove_member: removing('members'),
+  /** Removes a member, often the first: an owner, perhaps oneself. */
+  remove_member: async (request) => {
+    const { customer, chance } = request
+    const id = chance.is(0.4) ? customer.known.members[0] : one(request, 'members')
+    return id ? customer.client.insist(chance, 'DELETE', `/account/members/${id}`) : null
+  },
   reserve: creating('addresses', '/addresses', 'address_id', (request) => {
     const server_id = request.chance.is(0.5) ? one(request, 'servers') : undefined
     const family = request.chance.pick(['ipv4', 'ipv6'])
@@ -302,6 +323,7 @@ export const acts = {
     return id ? request.customer.client.send(request.chance, 'GET', `/servers/${id}${part}`) : null
   },
   ...payments,
+  ...uploads,
   answer: async ({ customer: { client }, chance }) => {
     const list = await client.send(
       chance,
@@ -347,5 +369,11 @@ export const HARMLESS: readonly ActName[] = [
   'forget_method',
   'transfer',
   'redeem',
+  'upload_image',
+  'upload_iso',
+  'fetch_image',
+  'fetch_iso',
+  'resume_image',
+  'resume_iso',
   'answer',
 ]

@@ -16,6 +16,7 @@ export const blows = [
   'receivers_away',
   'crash',
   'shutdown',
+  'collide',
   'deaf',
   'clock',
   'write',
@@ -62,8 +63,9 @@ export function drawSetup(seed: number): Setup {
     ) as Record<Name, number> // by the names that were given
   // Histories with few kinds of acts meet more of each.
   const weights = some(Object.keys(acts) as ActName[], chance.pick([0.25, 0.6]) ?? 0.25)
-  return {
-    isTour: seed % 5 === 1 || seed % 5 === 3,
+  const isTour = seed % 5 === 1 || seed % 5 === 3
+  const drawn = {
+    isTour,
     isRough: seed % 5 === 3,
     processes: chance.pick([1, 2, 2, 3]) ?? 2,
     customers: chance.between(2, 4),
@@ -87,7 +89,14 @@ export function drawSetup(seed: number): Setup {
     sampleSeconds: 60,
     saveEveryMs: chance.pick([0, 250, 1e9]) ?? 250,
     hasTrial: chance.is(0.5),
-  }
+  } satisfies Setup
+  return isTour ? { ...drawn, ...forTours(drawn) } : drawn
+}
+
+/** A tour has what its acts need: money, prices for everything, processes that take over, and servers that are kept. */
+function forTours({ processes, keepSuspendedMs }: Setup): Partial<Setup> {
+  const kept = keepSuspendedMs === null ? null : 100 * HOUR + keepSuspendedMs
+  return { processes: Math.max(2, processes), prices: 'priced', isPoor: false, keepSuspendedMs: kept }
 }
 
 /** The seller takes bank transfers, and issues no documents in the months that are simulated. */
@@ -102,8 +111,10 @@ const SELLER = `operator:
 const catalogText = SELLER + readFileSync(new URL('../../catalog.yaml', import.meta.url), 'utf8')
 
 /** The catalogue that the installation sells by. */
-export function catalogOf({ prices }: Setup) {
-  const ranges = 'public_ipv4: [203.0.113.0/28]\n    public_ipv6: 2001:db8::/56\n    overcommit:'
+export function catalogOf({ prices, isTour }: Setup) {
+  // Most months run out of addresses; the orders of a tour need some.
+  const ipv4 = `203.0.113.0/${isTour ? 24 : 28}`
+  const ranges = `public_ipv4: [${ipv4}]\n    public_ipv6: 2001:db8::/56\n    overcommit:`
   const copies = 'snapshot_gb_month_rub: "3.00", backups_percent: 20,'
   const extra = `disk_gb_month_rub: "6.00", ipv4_month_rub: "150.00", ${copies}`
   const text = catalogText.replace('overcommit:', ranges)

@@ -53,9 +53,9 @@ export async function strike(
       return tell(`the provider pays a part of ${till.payBack(chance)} back`)
     case 'crash':
     case 'shutdown':
-      if (id === undefined || (await simulator.inspect(id)).power !== 'running') return
-      simulator.turnsOffByItself(id, blow === 'crash' ? 'crashed' : 'guest_shutdown')
-      return tell(`the machine of ${id} turns off by itself: ${blow}`)
+      return turnOff(scene, name, blow, chance)
+    case 'collide':
+      return collide(scene, name, chance)
     case 'deaf':
       if (id !== undefined) simulator.ignoresPowerButton(id)
       return tell(`the guest of ${id} ignores its power button`)
@@ -68,6 +68,33 @@ export async function strike(
     default:
       return onDuty(scene, name, blow, chance, customer)
   }
+}
+
+/** A server whose machine runs, and its customer. */
+async function running({ customers, simulator }: Scene, chance: Chance) {
+  const all = customers.flatMap((customer) => customer.known.servers.map((id) => ({ id, customer })))
+  const machines = await simulator.list()
+  return chance.pick(all.filter(({ id }) => machines.get(id)?.power === 'running'))
+}
+
+async function turnOff(scene: Scene, name: string, how: 'crash' | 'shutdown', chance: Chance): Promise<void> {
+  const { id } = (await running(scene, chance)) ?? {}
+  if (id === undefined) return
+  scene.simulator.turnsOffByItself(id, how === 'crash' ? 'crashed' : 'guest_shutdown')
+  scene.tell(name, `the machine of ${id} turns off by itself: ${how}`)
+}
+
+/** A guest shuts down just as its customer changes its power. */
+async function collide(scene: Scene, name: string, chance: Chance): Promise<void> {
+  const { id, customer } = (await running(scene, chance)) ?? {}
+  if (id === undefined || !customer) return
+  const verb = chance.pick(['stop', 'reboot', 'rebuild']) ?? 'stop'
+  const body = verb === 'rebuild' ? { template_id: customer.template } : { force: true }
+  scene.simulator.turnsOffByItself(id, 'guest_shutdown')
+  const { scheduler } = scene.installation
+  await scheduler.cross(scheduler.actor, 'collision', chance.below(30))
+  const reply = await customer.client.send(chance, 'POST', `/servers/${id}/${verb}`, body)
+  scene.tell(name, `the machine of ${id} turns off by itself during ${verb}: ${outcomeOf(reply)}`)
 }
 
 async function stop(scene: Scene, name: string, how: 'kill' | 'pause', chance: Chance): Promise<void> {

@@ -1,3 +1,4 @@
+import type { FaultKind } from './faults.ts'
 import type { ActName } from './requests.ts'
 import type { Blow } from './setup.ts'
 
@@ -58,5 +59,44 @@ export const tour: readonly (ActName | Exclude<Blow, 'none'> | 'day')[] = [
   ...(['transfer', 'arrive', 'arrive', 'arrive', 'promote', 'redeem', 'redeem', 'redeem', 'order'] as const),
   ...(['complain', 'complain', 'answer', 'complain', 'complain', 'answer', 'complain', 'answer'] as const),
   ...(['announce', 'announce', 'day', 'day', 'redeem', 'complain', 'answer', 'complain', 'order'] as const),
-  ...(['move', 'day', 'day'] as const),
+  ...(['move', 'day', 'order', 'collide', 'start', 'collide', 'start', 'collide', 'crash', 'order'] as const),
+  ...([
+    'clock',
+    'stop',
+    'clock',
+    'start',
+    'clock',
+    'delete',
+    'give_up',
+    'give_up',
+    'pay',
+    'pay',
+    'day',
+  ] as const),
+  ...([
+    'upload_image',
+    'upload_image',
+    'resume_image',
+    'resume_image',
+    'fetch_image',
+    'fetch_image',
+  ] as const),
+  ...(['order', 'upload_iso', 'resume_iso', 'fetch_iso', 'insert_iso', 'insert_iso', 'remove_iso'] as const),
+  ...(['upload_image', 'upload_iso', 'remove_image', 'remove_iso', 'fetch_image', 'remove_image'] as const),
+  ...(['upload_image', 'upload_image', 'upload_iso', 'day', 'day', 'day', 'day'] as const),
+  ...(['order', 'announce', 'announce', 'try_webhook', 'order', 'stop', 'day'] as const),
 ]
+
+/** The faults that act most on an act, which rough tours prefer. */
+export const favourites: Readonly<Partial<Record<(typeof tour)[number], readonly FaultKind[]>>> = {
+  day: ['kill', 'kill', 'lost_commit', 'pause'],
+  give_up: ['late_call', 'late_call', 'pause'],
+  order: ['kill', 'slow_call', 'pause', 'lost_commit'],
+  start: ['slow_call', 'pause', 'kill'],
+  stop: ['slow_call', 'pause', 'kill'],
+  reboot: ['slow_call', 'pause', 'kill'],
+  pay: ['provider_answer_lost', 'provider_answer_lost', 'kill'],
+  charge_method: ['provider_answer_lost', 'kill'],
+  volume: ['late_call', 'kill'],
+  try_webhook: ['database_away', 'lost_commit', 'kill'],
+}
