@@ -1,0 +1,33 @@
+interface Mutated {
+  /** The files whose code is changed. */
+  files: readonly string[]
+  /** The tests that should notice. */
+  tests: readonly string[]
+}
+
+const parts: Readonly<Record<string, Mutated>> = {
+  ledger: {
+    files: ['api/billing/ledger.ts'],
+    tests: ['cover', 'billing', 'unpaid', 'items'].map((name) => `test/api/billing/${name}.test.ts`),
+  },
+  states: {
+    files: ['api/servers/states.ts'],
+    tests: [
+      'test/api/servers/states.test.ts',
+      'test/api/servers/rescue.test.ts',
+      'test/api/billing/suspended.test.ts',
+      'test/api/billing/resume.test.ts',
+    ],
+  },
+  operations: {
+    files: ['store', 'operations', 'ends'].map((name) => `api/operations/${name}.ts`),
+    tests: ['test/api/operations/*.test.ts'],
+  },
+}
+
+/** @throws Error if there is no part of this name */
+export function mutated(name: string | undefined): Mutated {
+  const part = parts[name ?? '']
+  if (!part) throw new Error(`Set BERTH_MUTATED to one of: ${Object.keys(parts).join(', ')}.`)
+  return part
+}
