@@ -73,6 +73,18 @@ async function within<Result>(
   }
 }
 
+function drawHall(scheduler: Scheduler, chance: Chance) {
+  return {
+    // A host knows how long it has worked, whatever clocks are set to.
+    clock: { ...scheduler.clockOf(new Actor('host')), now: () => START + Math.floor(scheduler.elapsed()) },
+    copyMs: chance.between(0, 20_000),
+    bootMs: chance.between(0, 5_000),
+    shutdownMs: chance.between(0, 3_000),
+    imageMs: chance.between(0, 5_000),
+    bootSlots: chance.pick([1, 2, 50]) ?? 2,
+  }
+}
+
 class History {
   readonly #seed: number
   readonly #setup: Setup
@@ -108,16 +120,7 @@ class History {
     scheduler.lazyMs = this.#setup.lazyMs
     scheduler.onTrace = options.onTrace ?? null
     this.#faults = new Faults(rates)
-    const chance = new Chance(seed, 4)
-    this.#simulator = new Hall({
-      // A host knows how long it has worked, whatever clocks are set to.
-      clock: { ...scheduler.clockOf(new Actor('host')), now: () => START + Math.floor(scheduler.elapsed()) },
-      copyMs: chance.between(0, 20_000),
-      bootMs: chance.between(0, 5_000),
-      shutdownMs: chance.between(0, 3_000),
-      imageMs: chance.between(0, 5_000),
-      bootSlots: chance.pick([1, 2, 50]) ?? 2,
-    })
+    this.#simulator = new Hall(drawHall(scheduler, new Chance(seed, 4)))
     const host = new Host(scheduler, this.#faults, this.#simulator)
     host.onFault = (process, serverId, kind) => {
       const doing = this.#installation.processes.find(({ actor }) => actor === process)?.doing.get(serverId)
@@ -357,6 +360,12 @@ class History {
       if (this.#options.only && !this.#options.only.has(name)) continue
       this.#moves.push(name)
       const chance = new Chance(this.#seed, 10, place)
+      if (what === 'night') {
+        // What is due after it meets the next act.
+        await this.#pass(25 * HOUR)
+        this.#steps.unsettle()
+        continue
+      }
       const carryOut = async () => {
         if (!(what in acts)) return this.#strike(name, what as Exclude<Blow, 'none'>, chance, customer) // it is no act
         const act = { what: what as ActName, customer, isHostile: false } // it is one of them
@@ -399,8 +408,9 @@ class History {
   /** Lets one fault happen at some time while an act is carried out. */
   async #roughly(acting: Promise<void>, what: (typeof tour)[number], chance: Chance): Promise<void> {
     const { fault, at } = drawAim(chance, favourites[what])
-    // The shortest ends about when the leases do, while others carry on.
-    this.#aim(fault, at, chance.between(PAUSE_MS / 3, PAUSE_MS))
+    // Some end while others have just taken over.
+    const pauseMs = chance.is(0.5) ? chance.between(9_000, 18_000) : chance.between(30_000, PAUSE_MS)
+    this.#aim(fault, at, pauseMs)
     await this.#attend(acting, what)
     if (this.#faults.hasHit) this.#tell('fault', `${fault} at ${at} of ${what}`)
     this.#faults.rest()

@@ -369,6 +369,7 @@ export const HARMLESS: readonly ActName[] = [
   'forget_method',
   'transfer',
   'redeem',
+  'crowd',
   'upload_image',
   'upload_iso',
   'fetch_image',

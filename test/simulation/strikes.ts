@@ -90,10 +90,11 @@ async function collide(scene: Scene, name: string, chance: Chance): Promise<void
   if (id === undefined || !customer) return
   const verb = chance.pick(['stop', 'reboot', 'rebuild']) ?? 'stop'
   const body = verb === 'rebuild' ? { template_id: customer.template } : { force: true }
-  scene.simulator.turnsOffByItself(id, 'guest_shutdown')
   const { scheduler } = scene.installation
-  await scheduler.cross(scheduler.actor, 'collision', chance.below(30))
-  const reply = await customer.client.send(chance, 'POST', `/servers/${id}/${verb}`, body)
+  const sending = customer.client.send(chance, 'POST', `/servers/${id}/${verb}`, body)
+  for (let left = chance.below(6); left > 0; left -= 1) await scheduler.cross(scheduler.actor, 'collision')
+  scene.simulator.turnsOffByItself(id, 'guest_shutdown')
+  const reply = await sending
   scene.tell(name, `the machine of ${id} turns off by itself during ${verb}: ${outcomeOf(reply)}`)
 }
 

@@ -7,9 +7,9 @@ export const TOUR_MS = 20 * 60_000
 
 /**
  * The life of an installation in order: each act meets what it needs, and ends before the next one. `day` lets a day
- * pass; guests write to their disks, crash and shut down.
+ * pass, and `night` one whose work meets the next act; guests write to their disks, crash and shut down.
  */
-export const tour: readonly (ActName | Exclude<Blow, 'none'> | 'day')[] = [
+export const tour: readonly (ActName | Exclude<Blow, 'none'> | 'day' | 'night')[] = [
   ...(['order', 'write', 'volume', 'attach_volume', 'grow_volume', 'network', 'attach'] as const),
   ...(['firewall', 'protect', 'change_rules', 'webhook', 'try_webhook', 'token', 'project'] as const),
   ...(['reserve', 'move_address', 'publish', 'describe', 'move_project', 'quote', 'read', 'show'] as const),
@@ -60,19 +60,8 @@ export const tour: readonly (ActName | Exclude<Blow, 'none'> | 'day')[] = [
   ...(['complain', 'complain', 'answer', 'complain', 'complain', 'answer', 'complain', 'answer'] as const),
   ...(['announce', 'announce', 'day', 'day', 'redeem', 'complain', 'answer', 'complain', 'order'] as const),
   ...(['move', 'day', 'order', 'collide', 'start', 'collide', 'start', 'collide', 'crash', 'order'] as const),
-  ...([
-    'clock',
-    'stop',
-    'clock',
-    'start',
-    'clock',
-    'delete',
-    'give_up',
-    'give_up',
-    'pay',
-    'pay',
-    'day',
-  ] as const),
+  ...(['day', 'clock', 'stop', 'clock', 'start', 'delete', 'give_up', 'give_up'] as const),
+  ...(['pay', 'pay', 'day'] as const),
   ...([
     'upload_image',
     'upload_image',
@@ -83,7 +72,18 @@ export const tour: readonly (ActName | Exclude<Blow, 'none'> | 'day')[] = [
   ] as const),
   ...(['order', 'upload_iso', 'resume_iso', 'fetch_iso', 'insert_iso', 'insert_iso', 'remove_iso'] as const),
   ...(['upload_image', 'upload_iso', 'remove_image', 'remove_iso', 'fetch_image', 'remove_image'] as const),
-  ...(['upload_image', 'upload_image', 'upload_iso', 'day', 'day', 'day', 'day'] as const),
+  ...(['crowd', 'crowd', 'upload_image', 'upload_image', 'upload_iso', 'day', 'day', 'day', 'day'] as const),
+  ...([
+    'order',
+    'volume',
+    'reserve',
+    'night',
+    'delete',
+    'night',
+    'remove_volume',
+    'night',
+    'release',
+  ] as const),
   ...(['order', 'announce', 'announce', 'try_webhook', 'order', 'stop', 'day'] as const),
 ]
 

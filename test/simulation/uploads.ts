@@ -98,6 +98,18 @@ const fetching =
     return reply
   }
 
+/** Announces more and larger files than an account may have on their way. */
+const crowding: Act = async (request) => {
+  const { customer, chance } = request
+  let reply: Reply | null = null
+  for (let left = 3; left > 0; left -= 1) {
+    const wanted = { ...plain('images', chance), upload: true, content_bytes: HUGE }
+    reply = await customer.client.insist(chance, 'POST', '/images', wanted)
+    keep(request, 'images', reply)
+  }
+  return reply
+}
+
 /** Everything that customers do with files of their own. */
 export const uploads = {
   upload_image: uploading('images'),
@@ -106,6 +118,7 @@ export const uploads = {
   upload_iso: uploading('isos'),
   resume_iso: resuming('isos'),
   fetch_iso: fetching('isos'),
+  crowd: crowding,
   insert_iso: async ({ customer: { client, known, recent }, chance }) => {
     const server = chance.pick(known.servers.slice(-recent))
     const iso_id = chance.is(0.7) ? (chance.pick(known.isos.slice(-2 * recent)) ?? null) : null
