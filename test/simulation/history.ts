@@ -361,7 +361,7 @@ class History {
       this.#moves.push(name)
       const chance = new Chance(this.#seed, 10, place)
       if (what === 'night') {
-        // What is due after it meets the next act.
+        // The work that is due after it meets the next act.
         await this.#pass(25 * HOUR)
         this.#steps.unsettle()
         continue
