@@ -188,8 +188,9 @@ async function settleParts(
   const { db, clock, drivers, log } = options
   const { server_id, pool } = server
   await settlePorts(db, server_id, clock.now())
-  // A new disk has no rescue system beside it.
-  if (server.has_disk) await drivers.at(pool).rescue(server_id, rescueOf(options, server))
+  // A new disk has no rescue system beside it. A creation that failed may have made a disk that the row lacks.
+  if (server.has_disk || server.rescue_id !== null)
+    await drivers.at(pool).rescue(server_id, rescueOf(options, server))
   const advice = 'Take it out to start the server without it.'
   const wait = await settleIso(options, operation, drivers.at(pool), server, advice)
   if (wait) return wait

@@ -108,6 +108,19 @@ test('in rescue a server stops, starts, reboots and recovers into the rescue sys
   expect(await t.call('GET', `/servers/${id}`)).toMatchObject({ status: 404 })
 })
 
+test('a server whose creation failed after its disk was made boots the rescue system, too', async () => {
+  const t = await testApp()
+  const id = await make(t)
+  const { ssh } = await details(t, id)
+  await t.db.updateTable('servers').set({ has_disk: 0 }).where('server_id', '=', id).execute()
+  await turn(t, id, 'rescue')
+  const inRescue = await details(t, id)
+  expect(inRescue).toMatchObject({ status: 'running', rescue: true })
+  expect(inRescue.ssh.host_key_fingerprints).not.toEqual(ssh.host_key_fingerprints)
+  await turn(t, id, 'unrescue')
+  expect(await details(t, id)).toMatchObject({ status: 'running', rescue: false, ssh })
+})
+
 test('a rebuild ends rescue, and unrescue of a server that is not in rescue is refused', async () => {
   const t = await testApp()
   const id = await make(t)
