@@ -35,6 +35,8 @@ const KEYS = {
   disk: 'user.berth.disk',
   /** The time in milliseconds after which a trial is nobody's any more. */
   until: 'user.berth.until',
+  /** The group of the zone that a trial is of: zones may share a project. */
+  group: 'user.berth.group',
 } as const
 
 /** The fate of an instance whose member is evacuated. */
@@ -213,6 +215,7 @@ const TRIAL_PROCESSES = 1024
 export function trialOf(
   { architecture }: Instance,
   trial: { instanceId: string; cpu: number; ramMb: number; diskMb: number; pool: string; until: number },
+  group: string | undefined,
 ) {
   return {
     ...{ type: 'container', profiles: [], architecture },
@@ -232,9 +235,16 @@ export function trialOf(
       [META_DATA]: metaData(trial.instanceId),
       [KEYS.power]: 'on',
       [KEYS.until]: String(trial.until),
+      [KEYS.group]: group ?? '',
     },
     devices: { root: { type: 'disk', path: '/', pool: trial.pool, size: `${trial.diskMb}MiB` } },
   }
+}
+
+/** True if a trial is one of a zone with this group; its member answers. */
+export function isTrialOf({ config }: Instance, group: string | undefined): boolean {
+  // Incus keeps no empty values.
+  return config !== null && (config[KEYS.group] ?? '') === (group ?? '')
 }
 
 /** The time after which a trial is nobody's any more; null: its member does not answer. */

@@ -6,6 +6,7 @@ import { IncusWorld, PROJECT } from '../../../test/cluster/harness/world.ts'
 import type { TrialState } from '../snapshots.ts'
 import { at } from './client.ts'
 import type { Instance } from './instance.ts'
+import { openIncus } from './open.ts'
 
 const TIMEOUT_MS = 500_000
 const BOOT_MS = 120_000
@@ -104,8 +105,24 @@ test('a first process without others proves nothing, and a trial ends with the s
   }
   await world.until('it had its time', hasWaited, BOOT_MS)
   expect(await trials()).toHaveLength(1)
+  // Another zone of the cluster has a trial of its own beside it.
+  const zone = { addresses: world.cluster.addresses, project: PROJECT, storage_pool: 'default' }
+  const ignore = () => {}
+  const other = await openIncus({
+    zone: { ...zone, group: 'default', nameservers: ['192.0.2.53'] },
+    address: '127.0.0.1',
+    log: { info: ignore, warn: ignore, error: ignore },
+  })
+  const second = await snapshotOf('second')
+  expect((await other.trySnapshot(second, machine())).state).toBe('booting')
+  await world.until('both exist', async () => (await trials()).length === 2)
+  await other.endTrial(second)
+  await other.close()
+  expect((await trials()).map(({ name }) => name.slice(0, -7))).toEqual([`k-${id}`])
   await world.restart()
   expect(await trials()).toEqual([])
+  await world.driver.destroy('second')
+  await world.driver.removeSnapshot(second)
   await world.driver.destroy('alone')
   await world.driver.removeSnapshot(id)
 })

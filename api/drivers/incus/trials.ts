@@ -7,7 +7,7 @@ import type { Log } from '../log.ts'
 import type { TrialState } from '../snapshots.ts'
 import { at } from './client.ts'
 import { IncusError, isPassing, unless } from './errors.ts'
-import { diskGbOf, type Instance, stateOf, trialOf, untilOf } from './instance.ts'
+import { diskGbOf, type Instance, isTrialOf, stateOf, trialOf, untilOf } from './instance.ts'
 import type { Instances } from './instances.ts'
 import type { Parts } from './parts.ts'
 import { attempt, isAttempt, nameable, READY, targetOf } from './snapshots.ts'
@@ -107,7 +107,7 @@ export class IncusTrials {
     clearInterval(this.#timer)
     this.#isClosed = true
     const { id } = this.#current ?? {}
-    if (id !== undefined) await Promise.race([this.end(id), sleep(END_MS, undefined, { ref: false })])
+    if (id !== undefined) await Promise.race([this.end(id), sleep(2 * END_MS, undefined, { ref: false })])
   }
 
   #begin(id: string, source: Instance, spec: TrialMachine): void {
@@ -127,11 +127,12 @@ export class IncusTrials {
   async #start(trial: Trial, source: Instance, spec: TrialMachine): Promise<void> {
     const { operations, zone } = this.#parts
     const used = await this.#usedMb(source)
-    const body = trialOf(source, {
+    const settings = {
       ...{ cpu: Math.min(spec.cpu, MOST_CPU), ramMb: Math.min(spec.ramMb, MOST_RAM_MB) },
       diskMb: Math.min(diskGbOf(source) * 1024, (used ?? Number.POSITIVE_INFINITY) + OVERLAY_MB),
       ...{ instanceId: spec.instanceId, pool: zone.storage_pool, until: trial.until },
-    })
+    }
+    const body = trialOf(source, settings, zone.group)
     const path = at('/1.0/instances', { project: zone.project, target: targetOf(source.location) })
     const copy = { ...body, name: trial.name, source: { type: 'copy', source: source.name } }
     await operations.run('POST', path, { body: copy, waitMs: COPY_MS })
@@ -215,9 +216,9 @@ export class IncusTrials {
     for (const { name } of await this.#all()) if (isAttempt(name, TRIALS + id)) await this.#discard(name)
   }
 
-  /** Removes what is left of others' trials. @returns false if some of it can't be removed yet */
+  /** Removes what earlier processes left of trials of the zone. @returns false if some of it can't be removed yet */
   async #isClear(): Promise<boolean> {
-    const left = await this.#all()
+    const left = (await this.#all()).filter((instance) => isTrialOf(instance, this.#parts.zone.group))
     const removed = await Promise.all(left.map(({ name }) => this.#discard(name)))
     return removed.every((isGone) => isGone)
   }
