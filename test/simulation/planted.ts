@@ -302,8 +302,8 @@ export const planted: readonly Planted[] = [
   plant(
     'a repeat of a request is carried out again',
     'http/server/idempotency.ts',
-    'if (removes !== null && (await this.#insert(claim, { digest, now, madeId: removes ?? null })))',
-    'if ((await this.#insert(claim, { digest, now, madeId: removes ?? null })) || true)',
+    "if (inserted !== 'taken') return inserted === 'made' ? { claim } : null",
+    'if (inserted) return { claim }',
   ),
   plant(
     'a key is free although its first request has created something',

@@ -314,7 +314,9 @@ test('a request that outlives its claim makes nothing once its repeat has taken 
   t.clock.advance(60_000)
   const repeat = await begin()
   await expect(note(slow, 'first')).rejects.toThrow('still in progress')
-  await idempotency.finish(slow, { status: 409, headers: {}, body: '' })
+  await expect(idempotency.finish(slow, { status: 409, headers: {}, body: '' })).rejects.toThrow(
+    'still in progress',
+  )
   await note(repeat, 'second')
   t.clock.advance(60_000)
   expect((await begin()).earlierId).toBe('second')
