@@ -31,7 +31,8 @@ export function hostCommands(config: ReadConfig): Command {
     .action(async () => {
       const parsed = config()
       const isHost = await isHostOf(parsed)
-      if (!isHost && (await zonesWithStock(parsed)).length === 0)
+      const zones = await zonesWithStock(parsed)
+      if (!isHost && zones.length === 0)
         throw new CommandError(
           `No service that runs servers on this machine serves from ${parsed.dataDir}, so their disks may lie on another one. Start it here first; on PostgreSQL the command works only beside it.`,
         )
@@ -39,7 +40,7 @@ export function hostCommands(config: ReadConfig): Command {
         const { offsite } = await operatorsApp(db, parsed)
         const lost = isHost ? await lostOfHost(db, parsed, offsite) : []
         const silent: string[] = []
-        for (const zone of await zonesWithStock(parsed))
+        for (const zone of zones)
           try {
             lost.push(...(await bringBack({ db, clock, offsite }, zone.pool, zone.look)))
           } catch (error) {

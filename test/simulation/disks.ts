@@ -217,15 +217,8 @@ export class Disks {
       'SELECT snapshot_id, status, deleted_at FROM snapshots WHERE discarded = 0',
     )
     const known = new Set(rows.map(({ snapshot_id }) => snapshot_id))
-    const expected = new Set(
-      rows
-        .filter(({ status, deleted_at }) => deleted_at === null && status !== 'available')
-        .map((row) => row.snapshot_id),
-    )
     return [
-      ...this.#hall.files
-        .filter((id) => !expected.has(id) && !known.has(id))
-        .map((id) => `no file of an upload stays: ${id}`),
+      ...this.#hall.files.filter((id) => !known.has(id)).map((id) => `no file of an upload stays: ${id}`),
       ...[...there.keys()].filter((id) => !known.has(id)).map((id) => `no deleted copy stays: ${id}`),
       ...rows
         .filter(({ status, deleted_at }) => status === 'available' && deleted_at === null)

@@ -396,13 +396,19 @@ class History {
     this.#steps.unsettle()
     if (this.#setup.isRough)
       return this.#roughly(scheduler.cross(new Actor('day'), 'morning', 10_000), 'day', chance)
+    const look = async () => [...this.#auditor.brokenAtRest(), ...(await this.#disks.brokenAtRest())]
+    await this.#rest(15_000, look, 'after a day')
+  }
+
+  /** Lets time pass until nothing is broken. What still is when everything must have settled breaks its promise. */
+  async #rest(everyMs: number, look: () => Promise<string[]>, when: string): Promise<void> {
     let broken: string[] = []
-    for (let passed = 0; passed < SETTLE_MS; passed += 15_000) {
-      await scheduler.run(15_000)
-      broken = [...this.#auditor.brokenAtRest(), ...(await this.#disks.brokenAtRest())]
+    for (let passed = 0; passed < SETTLE_MS; passed += everyMs) {
+      await this.scheduler.run(everyMs)
+      broken = await look()
       if (broken.length === 0) return
     }
-    for (const each of broken) this.#broken(`after a day: ${each}`)
+    for (const each of broken) this.#broken(`${when}: ${each}`)
   }
 
   /** Lets one fault happen at some time while an act is carried out. */
@@ -518,21 +524,16 @@ class History {
     await scheduler.run(scheduler.behindMs)
     // A provider repeats its notifications until they are answered.
     for (const id of this.#till.ids) await this.#calm(hint(this.#world, new Chance(this.#seed, 11), id))
-    let broken: string[] = []
-    for (let passed = 0; passed < SETTLE_MS; passed += 60_000) {
-      await scheduler.run(60_000)
-      broken = [
-        ...this.#auditor.brokenAtRest(),
-        ...this.#brokenDeliveries(),
-        ...(await this.#disks.brokenAtRest()),
-        ...this.#auditor.brokenOrders(this.#world.orders),
-        ...this.#till.broken(this.#auditor.rows(PAYMENTS)),
-        ...(this.#operator?.broken() ?? []),
-        ...brokenCredits(this.#auditor),
-      ]
-      if (broken.length === 0) return
-    }
-    for (const what of broken) this.#broken(`after ${SETTLE_MS / 60_000} quiet minutes: ${what}`)
+    const look = async () => [
+      ...this.#auditor.brokenAtRest(),
+      ...this.#brokenDeliveries(),
+      ...(await this.#disks.brokenAtRest()),
+      ...this.#auditor.brokenOrders(this.#world.orders),
+      ...this.#till.broken(this.#auditor.rows(PAYMENTS)),
+      ...(this.#operator?.broken() ?? []),
+      ...brokenCredits(this.#auditor),
+    ]
+    await this.#rest(60_000, look, `after ${SETTLE_MS / 60_000} quiet minutes`)
   }
 
   #brokenDeliveries(): string[] {

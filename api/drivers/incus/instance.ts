@@ -44,6 +44,14 @@ const EVACUATION = 'cluster.evacuate'
 const NETWORK_CONFIG = 'cloud-init.network-config'
 const META_DATA = 'user.meta-data'
 const NO_DATA = '#cloud-config\n{}\n'
+/** The walls of every instance that runs. */
+const UNPRIVILEGED = {
+  'security.privileged': 'false',
+  'security.nesting': 'false',
+  // Each instance has its own range of users on the host.
+  'security.idmap.isolated': 'true',
+  ...DENIED,
+} as const
 
 const PREFIX = 'b-'
 /** The most processes and threads of a guest, because the host's table is limited. */
@@ -80,11 +88,7 @@ export function newInstance(spec: MachineSpec, place: Place) {
     profiles: [],
     config: {
       ...limitsOf(spec),
-      'security.privileged': 'false',
-      'security.nesting': 'false',
-      ...DENIED,
-      // Each instance has its own range of users on the host.
-      'security.idmap.isolated': 'true',
+      ...UNPRIVILEGED,
       'cloud-init.vendor-data': vendorData({ ...spec, passwordHash: hashFor(spec.password, null) }),
       'cloud-init.user-data': spec.userData ?? NO_DATA,
       [NETWORK_CONFIG]: networkConfig(card.address, place.nameservers),
@@ -222,10 +226,7 @@ export function trialOf(
     config: {
       ...limitsOf(trial),
       'limits.processes': String(TRIAL_PROCESSES),
-      'security.privileged': 'false',
-      'security.nesting': 'false',
-      ...DENIED,
-      'security.idmap.isolated': 'true',
+      ...UNPRIVILEGED,
       // Neither its member's next start nor an evacuation starts it again.
       'boot.autostart': 'false',
       [EVACUATION]: 'stop',

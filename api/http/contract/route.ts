@@ -245,7 +245,7 @@ export function isForOperators(scope: Scope | Audience): scope is OperatorScope 
   return operatorScopes.some((name) => name === scope)
 }
 
-/** True if its requests can be repeated with an Idempotency-Key. Operators' keys belong to the account of what the path names. */
+/** True if its requests can be repeated with an Idempotency-Key. Operators' keys belong to the account of what the path names, or that a move names. */
 export function takesKey(route: Pick<Route, 'method' | 'scope' | 'isRepeatable' | 'makesNothing'>): boolean {
   const audience = audienceOf(route)
   if (route.isRepeatable) return false
