@@ -302,8 +302,8 @@ export const planted: readonly Planted[] = [
   plant(
     'a repeat of a request is carried out again',
     'http/server/idempotency.ts',
-    "if (inserted !== 'taken') return inserted === 'made' ? { claim } : null",
-    'if (inserted) return { claim }',
+    "          .doUpdateSet(row)\n          .where('idempotency_keys.created_at', '<=', now - KEPT_MS),",
+    '          .doUpdateSet(row),',
   ),
   plant(
     'a key is free although its first request has created something',
