@@ -211,7 +211,7 @@ function deliveriesRoute({ db, schemas }: Options, load: ReturnType<typeof loade
     tag,
     summary: 'List the deliveries of a webhook with their attempts and replies',
     description:
-      'Returns the deliveries, newest first, with each attempt and the reply of the endpoint: all pending deliveries, and the last 1,0 finished ones of 30 days. An event is retried for about a day before its webhook is disabled.',
+      'Returns the deliveries, newest first, with each attempt and the reply of the endpoint: all pending deliveries, and the last 1,000 finished ones of 30 days. An event is retried for about a day before its webhook is disabled.',
     params,
     load,
     query: paging,
