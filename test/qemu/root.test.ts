@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
-import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
@@ -8,21 +9,29 @@ import { listening, startShell } from '../process/harness/child.ts'
 
 const isRoot = process.getuid?.() === 0
 
+/** The network namespace of the guests of this installation, as the file that holds it. */
+function networkOf(data: string): string {
+  const { dev, ino } = statSync(data)
+  return `/run/netns/berth-${createHash('sha256').update(`${dev}:${ino}`).digest('hex').slice(0, 8)}`
+}
+
 test.skipIf(!isRoot)(
-  'machines never run as root: where only root reaches their folder the start is refused, and nothing is simulated instead',
+  'machines never run as root: where only root reaches their folder the start is refused, nothing is simulated instead, and no network stays behind',
   async () => {
     const closed = folder()
     const data = path.join(closed, 'data')
     mkdirSync(data)
     // As if an earlier start had found that KVM hangs: that takes a second then, not twelve.
     writeFileSync(path.join(data, 'kvm-failed'), readFileSync('/proc/sys/kernel/random/boot_id'))
-    for (const BERTH_COMPUTE of ['auto', 'qemu'])
+    for (const BERTH_COMPUTE of ['auto', 'qemu']) {
       expect(await run(['serve'], { BERTH_DATA: data, BERTH_COMPUTE, PORT: '0' })).toMatchObject({
         code: 2,
         stderr: expect.stringMatching(
           new RegExp(`^BERTH_COMPUTE .* Machines would run as root, .*chmod o\\+x ${closed};`),
         ),
       })
+      expect(existsSync(networkOf(data))).toBe(false)
+    }
   },
   240_000,
 )
@@ -50,19 +59,20 @@ test('check looks at the machine itself, and the start is refused for what is mi
 }, 240_000)
 
 test.skipIf(!isRoot)(
-  'a strict umask does not close the data folder to the users that machines run as',
+  'a strict umask does not close the data folder to the users that machines run as; the network ends with the service',
   async () => {
     const open = folder()
     chmodSync(open, 0o711)
     const data = path.join(open, 'data')
     const env = { BERTH_DATA: data, BERTH_COMPUTE: 'qemu', BERTH_ACCEL: 'tcg', PORT: '0' }
     const service = startShell('umask 077', 'api/main.ts', 'serve', env)
-    onTestFinished(async () => {
-      service.process.kill('SIGKILL')
-      await service.ended
-    })
+    onTestFinished(() => void service.process.kill('SIGKILL'))
     expect(await listening(service)).toMatchObject({ is_simulated: false })
     for (const made of [data, path.join(data, 'vms')]) expect(statSync(made).mode & 0o777).toBe(0o711)
+    expect(existsSync(networkOf(data))).toBe(true)
+    service.process.kill('SIGTERM')
+    await service.ended
+    expect(existsSync(networkOf(data))).toBe(false)
   },
   240_000,
 )

@@ -25,7 +25,7 @@ export const qemu: DriverModule<'qemu', Record<never, never>, DiskImageFields> =
     const tell = (line: string, level: 'info' | 'warn' = 'info') => log[level]({}, line)
     const images = new LocalImages({ dataDir, log: tell })
     // Loaded when it is needed: a catalogue is read without it.
-    const { openQemu } = await import('./qemu.ts')
+    const { openQemu } = await import('./open.ts')
     return { driver: await openQemu({ dataDir, images, accel, address, ports, pools, log }), images }
   },
   examine: async (use) => (await import('./walls.ts')).examineWalls(use),

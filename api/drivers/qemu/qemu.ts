@@ -1,108 +1,36 @@
 import { readdir, rm } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Clock, systemClock } from '../../clock.ts'
 import { inParallel } from '../../concurrency.ts'
 import type { Console } from '../console.ts'
-import {
-  type Driver,
-  DriverError,
-  type HostFacts,
-  type MachineSpec,
-  type MachineState,
-  type PortRange,
-  type PublicPools,
-  type RescueSpec,
-  type ServerNetwork,
+import type {
+  Driver,
+  HostFacts,
+  MachineSpec,
+  MachineState,
+  PublicPools,
+  RescueSpec,
+  ServerNetwork,
 } from '../driver.ts'
 import { Readiness } from '../guest/readiness.ts'
 import type { ImageSpec, ImageState } from '../images.ts'
-import type { Log } from '../log.ts'
 import { isSnapshot, type SnapshotFiles } from '../snapshots.ts'
 import { BOOT_MS, BootingMachines } from './booting.ts'
 import { hostCapacity } from './capacity.ts'
 import { SerialConsoles } from './console.ts'
 import { readyImage, readyIso, requireSupported } from './define.ts'
-import { examine } from './examine.ts'
 import { QemuGuests } from './guests.ts'
 import { Hints } from './hints.ts'
-import { type Accel, type AccelChoice, offeredCpuTypes } from './host/accel.ts'
-import { Cgroups } from './host/cgroup.ts'
+import { type AccelChoice, offeredCpuTypes } from './host/accel.ts'
 import type { ImageStore, StoredImage } from './images/images.ts'
 import { type Context, lastWords } from './launch.ts'
-import { Layout } from './layout.ts'
 import { Machine } from './machine.ts'
-import { GuestNetwork } from './network/guest-network.ts'
 import { abilitiesOf } from './network/public.ts'
-import type { NetworkKind } from './passt.ts'
-import { runningCards } from './running.ts'
 import { Snapshots } from './snapshots.ts'
-import { VolumeShelf } from './volume-shelf.ts'
 
-export interface QemuOptions {
-  dataDir: string
-  images: ImageStore
-  accel: 'auto' | Accel
-  /** The host's address on which the ports that lead to guests listen (default: 127.0.0.1). */
-  address?: string
-  /** The ports that may lead to guests, for networks that have to open all of them at once. */
-  ports?: PortRange
-  /** Returns the current ranges of public addresses (default: none). */
-  pools?: () => PublicPools
-  /** The kind of network for guests (default: one network for all of them if the host allows it). */
-  network?: NetworkKind
-  log: Log
-  clock?: Clock
-}
-
-const NO_POOLS: PublicPools = { ipv4: [], ipv6: [] }
 const TEND_MS = 10_000
 /** The time for which a round of measurements waits for a connection to a machine. */
 const LINK_MS = 1_500
-
-/**
- * @throws DriverError unavailable if machines can't run here, unsafe if they could only run as root; the message says
- *   what to do
- */
-export async function openQemu(options: QemuOptions): Promise<QemuDriver> {
-  const layout = new Layout(resolve(options.dataDir))
-  const address = options.address ?? '127.0.0.1'
-  let guests: GuestNetwork | null = null
-  const { version, choice, network, isolation, ownerObstacle } = await examine(options, layout, async () => {
-    const { ports = { first: 0, last: -1 }, pools = () => NO_POOLS, log, dataDir } = options
-    const running = () => runningCards(layout)
-    guests = await GuestNetwork.open({ dataDir, address, ports, pools, log, running })
-  })
-  if (ownerObstacle !== null && process.getuid?.() === 0)
-    throw new DriverError(
-      'unsafe',
-      `Machines would run as root, and so would a guest that breaks out of QEMU: ${ownerObstacle}.`,
-    )
-  const unwalled = isolation.confinement
-  const wallsWarning =
-    unwalled && `A guest that breaks out of QEMU sees files and processes of this host: ${unwalled}`
-  const driver = new QemuDriver({
-    choice,
-    version,
-    images: options.images,
-    layout,
-    accel: choice.accel,
-    network: network.kind,
-    warnings: [network.warning, wallsWarning].filter((warning) => warning !== null),
-    guests,
-    address,
-    pools: options.pools ?? (() => NO_POOLS),
-    volumes: new VolumeShelf(layout),
-    cgroups: await Cgroups.open(`berth-${layout.hash}`),
-    clock: options.clock ?? systemClock,
-    log: options.log,
-    ownUsers: ownerObstacle === null,
-    isWalled: unwalled === null,
-  })
-  await driver.adopt()
-  options.log.info({ accel: choice.accel, reason: choice.reason, qemu: version }, 'Machines run on QEMU')
-  return driver
-}
 
 interface Settings extends Omit<Context, 'changed' | 'kernelRuns'> {
   warnings: readonly string[]
@@ -112,7 +40,7 @@ interface Settings extends Omit<Context, 'changed' | 'kernelRuns'> {
   pools: () => PublicPools
 }
 
-/** Runs each machine as a QEMU process on this host. Create it with openQemu. */
+/** Runs each machine as a QEMU process on this host. openQemu (open.ts) makes it. */
 export class QemuDriver extends QemuGuests implements Driver {
   readonly #settings: Settings
   readonly #context: Context

@@ -25,8 +25,9 @@ import { startTime } from './host/proc.ts'
 import { LocalImages } from './images/store.ts'
 import { microImage, microSpec } from './images/test-image.ts'
 import { Layout } from './layout.ts'
+import { openQemu } from './open.ts'
 import type { NetworkKind } from './passt.ts'
-import { openQemu, type QemuDriver } from './qemu.ts'
+import type { QemuDriver } from './qemu.ts'
 
 const run = promisify(execFile)
 
