@@ -1,4 +1,4 @@
-// Links between documents lead somewhere: to a file that exists, and to a heading in it.
+// Links between documents lead to a file and a heading that exist, and settings can be pasted as they are shown.
 import path from 'node:path'
 import { expect, test } from 'vitest'
 import { exists, files, read } from './harness/sources.ts'
@@ -51,4 +51,11 @@ test('the map of CONTRIBUTING.md has every folder of the service, and no other',
   const mapped = [...map.matchAll(/^ {2}([\w-]+)\/ /gm)].map(([, folder]) => folder)
   const own = files.flatMap((file) => /^api\/([\w-]+)\//.exec(file)?.[1] ?? [])
   expect(mapped.toSorted(), 'Correct the map in CONTRIBUTING.md.').toEqual([...new Set(own)].toSorted())
+})
+
+test('a setting has no comment on its line, which systemd would read as a part of the value', () => {
+  const found = documents.flatMap((document) =>
+    [...read(document).matchAll(/^[A-Z][A-Z_]+=\S*[ \t]+#.*$/gm)].map(([line]) => `${document}: ${line}`),
+  )
+  expect(found, 'Put the comment on a line of its own.').toEqual([])
 })
