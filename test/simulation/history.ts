@@ -224,7 +224,9 @@ class History {
     this.scheduler.onChore = (actor, label) => {
       if ((fault !== 'kill' && fault !== 'pause') || label === 'sleep' || label === 'timer') return
       const process = this.#installation.processes.find((one) => one.actor === actor)
-      if (!process || (fault === 'pause' && process.isWriting) || !this.#faults.happens(fault)) return
+      // PostgreSQL ends the transaction of a process that stands still; SQLite would let all others wait for it.
+      const locks = fault === 'pause' && (label === 'begin' || process?.isWriting)
+      if (!process || locks || !this.#faults.happens(fault)) return
       this.#countStop(process, fault)
       if (fault === 'kill') process.kill(this.#installation)
       else actor.pausedUntil = this.scheduler.elapsed() + pauseMs
