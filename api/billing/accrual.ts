@@ -3,21 +3,21 @@ import { divideHalfUp, UNITS_PER_KOPECK } from '../money.ts'
 const HOUR_MS = 3600_000
 const SECONDS_PER_HOUR = 3600
 
-/** A price over a time: whole seconds since the epoch in milliseconds, units an hour and a month. */
+/** A price over a period. Times are in milliseconds, at whole seconds; prices are in units per hour and per month. */
 export interface Rate {
   starts_at: number
   /** Null while the rate is in force. */
   ends_at: number | null
   price_hour: number
   price_month: number
-  /** Bytes that a server may send in a calendar month for its price, and the price of a TB beyond that. */
+  /** The traffic in GB that a calendar month includes, and the price in units of each further TB. */
   traffic_gb: number
   traffic_price: number
 }
 
 /** A charge for one period. */
 export interface Charge {
-  /** The hour that it begins in. */
+  /** The start of the hour in which the period begins (milliseconds). */
   hour: number
   seconds: number
   /** Units. */
@@ -76,7 +76,7 @@ export function chargesBetween(rates: readonly Rate[], from: number, until: numb
   })
 }
 
-/** The time between two moments, in pieces of calendar months. */
+/** Splits the time between two moments at the ends of calendar months. */
 export function stretchesBetween(
   from: number,
   until: number,

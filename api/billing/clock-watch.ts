@@ -1,4 +1,4 @@
-/** A step ahead of more than this is not drift, and is not trusted at once. */
+/** A jump ahead by more than this is not drift, and is not trusted at once. */
 const JUMP_MS = 10 * 60_000
 const BELIEVED_AFTER_MS = 10 * 60_000
 
@@ -8,7 +8,7 @@ const BELIEVED_AFTER_MS = 10 * 60_000
  */
 export class ClockWatch {
   #last: { wall: number; count: number } | null = null
-  /** The count at the jump. */
+  /** The monotonic time of the jump; null: the clock is trusted. */
   #jumpedAt: number | null = null
 
   /** @param count milliseconds of a monotonic clock, with any origin */

@@ -17,6 +17,6 @@ declare module '../events/types.ts' {
 export const billing = feature({
   routes: (parts: BillingRoutesOptions) => [...billingRoutes(parts), ...documentRoutes(parts)],
   events,
-  // The month to date needs the rates of this month; older ones are for people who look into a bill.
+  // The cost of the present month needs its rates. Older rates help people to check a bill.
   cleaning: () => ({ old: { endedRates: { days: 62, delete: forgetRates } } }),
 })

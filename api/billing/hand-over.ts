@@ -6,7 +6,7 @@ import { type BilledItems, findItems, readMeter } from './metering.ts'
 import { type BilledItem, beginRate, endRate, insertRate, lastRate, type Price, ratesSince } from './rates.ts'
 import type { BillingMeterTable } from './tables.ts'
 
-/** An item with its account, and the account that pays for it from now on: at a price, or nothing (null). */
+/** A billed item with its old account, the account that pays from now on, and its price there; null: it costs nothing. */
 export interface HandOver {
   item: BilledItem
   to: string
@@ -14,8 +14,8 @@ export interface HandOver {
 }
 
 /**
- * Locks the meters of items until this transaction ends. Call it before the first handOver: charging locks meters before
- * ledgers, and would otherwise wait for this transaction while that waits for it.
+ * Locks the meters of items until this transaction ends. Call it before the first handOver: charging locks meters
+ * before ledgers too, and another order could deadlock.
  */
 export async function lockMeters(
   tx: Queries,
@@ -31,8 +31,8 @@ export async function lockMeters(
 }
 
 /**
- * Charges an item to its account up to the second of a moment, and to another one from that second on. The item's row
- * must still name the account before.
+ * Charges an item to its old account up to a moment, in whole seconds, and to the new account from then on. The
+ * item's row must still name the old account.
  * @param moment milliseconds; it is moved forward if it is before the last charge or change, as after a clock was set
  * back
  */
@@ -58,7 +58,7 @@ export async function handOver(
     .execute()
 }
 
-/** @returns the traffic that the meter has charged after it */
+/** Charges the item up to a moment. @returns the charged traffic as the meter then has it */
 async function chargeUntil(
   tx: Queries,
   items: BilledItems,
@@ -73,7 +73,7 @@ async function chargeUntil(
   const { project_id = null } = (await findItems(tx, items, [item_id])).get(item_id) ?? {}
   const { charges, traffic_month, traffic_charged } = readMeter(meter, { rates, sent, isGone: false, until })
   const entries = charges.map(({ hour, seconds, bytes, amount }) => {
-    // An item has one entry for an hour, which the account gets that has it when the hour ends.
+    // An item has one entry for an hour; the account that has the item at the end of the hour gets it.
     const isLast = monthStart(hour) === monthStart(until - 1)
     const charged = { item_type, item_id, project_id, hour: isLast ? until - 1 : hour, seconds, bytes }
     return { accountId, type: 'charge' as const, amount: 0 - amount, description: '', charged }

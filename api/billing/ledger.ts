@@ -12,16 +12,16 @@ import { billingProblems } from './schema.ts'
 import { EMPTY_LEDGER, fundsOf, isAboveLine, standing } from './standing.ts'
 import type { LedgerTable, TransactionTable } from './tables.ts'
 
-/** Every item that is or was billed, with its last name; for an address, the address itself. */
+/** Every item that is or was billed, with its last name. The name of a public address is the address itself. */
 export type NamedItems = Lent<{ item_id: string; account_id: string; name: string }>
 
 export interface Entry {
   accountId: string
   type: TransactionTable['type']
-  /** Units; charges are not above zero. */
+  /** The amount in units, which is zero or less for charges. */
   amount: number
   description: string
-  /** A second entry with the same reference changes nothing. */
+  /** Makes a repeat harmless: a second entry with the same reference is not booked. */
   reference?: string | null | undefined
   /** The item and the time that a charge is for. */
   charged?: Pick<TransactionTable, keyof typeof NO_CHARGE>
@@ -29,7 +29,7 @@ export interface Entry {
 
 const NO_CHARGE = { item_type: null, item_id: null, project_id: null, hour: null, seconds: null, bytes: null }
 
-/** A reference was booked before with another amount, or for another account. */
+/** The reference was booked before, with another amount or in another account. */
 export class ReferenceTaken extends Error {
   constructor(earlier: TransactionTable, { accountId, amount }: { accountId: string; amount: number }) {
     const isOwn = earlier.account_id === accountId
@@ -40,10 +40,10 @@ export class ReferenceTaken extends Error {
 }
 
 /**
- * Adds an entry to an account's ledger: the only way to book payments, refunds and corrections.
- * The audit of the account has it with its amount.
+ * Adds an entry to an account's ledger, and to its audit log with the amount. All payments, refunds and corrections
+ * are booked here.
  * @returns the entry, even if its reference was written before
- * @throws ReferenceTaken if that was with another amount or in another account
+ * @throws ReferenceTaken if it was booked with another amount or in another account
  */
 export function post(
   db: Queries,
@@ -82,7 +82,7 @@ export function post(
   })
 }
 
-/** Adds charges to the ledgers of many accounts, and notes which balances run low or are used up by them. */
+/** Adds charges to the ledgers of many accounts, and notes which balances they make low or use up. */
 export async function charge(tx: Queries, charges: readonly Entry[], now: number): Promise<void> {
   if (charges.length === 0) return
   const ledgers = await lockLedgers(tx, [...new Set(charges.map(({ accountId }) => accountId))])
@@ -98,7 +98,10 @@ export async function charge(tx: Queries, charges: readonly Entry[], now: number
   await record(tx, events)
 }
 
-/** Returns the ends of these ledgers, locked until this transaction ends. Missing rows are created. */
+/**
+ * Locks these ledgers until the transaction ends, and returns their last sequences and balances. Creates missing
+ * rows.
+ */
 export async function lockLedgers(
   tx: Queries,
   accountIds: readonly string[],
@@ -116,7 +119,7 @@ export async function lockLedgers(
   return new Map(ledgers.map((ledger) => [ledger.account_id, ledger]))
 }
 
-/** Returns the next rows of these ledgers, and advances the ledgers. */
+/** Builds the rows of new entries, and advances the given ledgers past them. */
 function append(
   ledgers: ReadonlyMap<string, LedgerTable>,
   entries: readonly Entry[],
@@ -172,7 +175,7 @@ async function save(
     .execute()
 }
 
-/** Adds rows that continue an account's chain, or take the place of a part of it. */
+/** Inserts rows that continue an account's chain, or replace a part of it. */
 export async function insertEntries(tx: Queries, rows: readonly TransactionTable[]): Promise<void> {
   for (let at = 0; at < rows.length; at += ROWS_AT_ONCE)
     await tx
@@ -181,7 +184,7 @@ export async function insertEntries(tx: Queries, rows: readonly TransactionTable
       .execute()
 }
 
-/** The entry that was booked with a reference: the account's own, or that of another account. */
+/** Finds the entry that was booked with a reference, in this account or another. */
 async function findByReference(
   db: Queries,
   accountId: string,

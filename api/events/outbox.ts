@@ -7,16 +7,16 @@ import type { AuditTable, EventTable } from './tables.ts'
 import type { EventType } from './types.ts'
 
 export interface Event {
-  /** Remember where none is given. */
+  /** The id of the event (default: a new one). */
   eventId?: string
   accountId: string
   type: EventType
-  /** The object as the API shows it, which never has a secret. */
+  /** The object as the API shows it, without secrets. */
   data: Record<string, unknown>
   at: number
 }
 
-/** The events of transactions that write theirs together, at their end. */
+/** Events of transactions in recordTogether, which are written at its end. */
 const gathered = new WeakMap<Queries, Event[]>()
 
 /** Runs a part of a transaction that records several events, and writes them in one statement. */

@@ -18,9 +18,9 @@ export async function numberEvents(
   db: Database,
   publish: (tx: Queries, events: readonly NumberedEvent[]) => Promise<void>,
 ): Promise<NumberedEvent[]> {
-  // There is almost never anything to do, and finding that out needs no lock.
+  // Mostly there is nothing to do, and finding that out needs no lock.
   if (!(await hasUnnumbered(db))) return []
-  // Ids are in the order of clocks, which differ and are set back. Changes of one subject are written in their order.
+  // Ids cannot give the order: they come from clocks, which differ between processes and may be set back.
   const order = isSqlite(db) ? sql`rowid` : sql`recorded, event_id`
   return db.transaction().execute(async (tx) => {
     const { position: last } = await tx

@@ -27,7 +27,7 @@ interface StreamsOptions {
   log: Logger
   access: Pick<Access, 'stillValid'>
   eventScopes: EventScopes
-  /** True if the account has ever paid. */
+  /** Resolves to true if the account has ever paid. */
   hasPaid: (accountId: string) => Promise<boolean>
 }
 
@@ -39,7 +39,7 @@ interface Reader {
   stream: Readable
   /** Rings when there are new events. */
   news: Alarm
-  /** The time since which its output has been waiting to be read. */
+  /** The time since which a chunk has been waiting for the client to read it; null: none waits. */
   givenAt: number | null
   isOver: boolean
 }
@@ -176,7 +176,7 @@ export class Streams {
   async *#news(reader: Reader): AsyncGenerator<string> {
     const { db, clock } = this.#options
     let quietSince = clock.now()
-    // A clock that was set back must not take the heartbeats away.
+    // The absolute value keeps heartbeats coming after the clock was set back.
     const left = () => HEARTBEAT_MS - Math.abs(clock.now() - quietSince)
     while (!reader.isOver && left() > 0) {
       reader.news.reset()
@@ -211,7 +211,7 @@ export class Streams {
   }
 }
 
-/** JSON has no line breaks, so that it is one line of data. */
+/** JSON has no line breaks, so it fits in one `data:` line. */
 function messageOf(event: { event_id: string }): string {
   return `id: ${event.event_id}\ndata: ${JSON.stringify(event)}\n\n`
 }

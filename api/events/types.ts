@@ -6,7 +6,7 @@ import type { EventTable } from './tables.ts'
 export interface EventTypes {}
 export type EventType = keyof EventTypes
 
-/** Every type of event, and the scope required to see it. */
+/** The scope required to see each type of event. */
 export type EventScopes = Readonly<Record<EventType, Scope>>
 
 export function eventTypesOf(scopes: EventScopes): EventType[] {

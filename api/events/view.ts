@@ -8,7 +8,7 @@ export function eventView(row: Pick<EventTable, 'event_id' | 'type' | 'created_a
   const data: Event['data'] = JSON.parse(row.data)
   return {
     event_id: row.event_id,
-    type: row.type as EventType, // only such are recorded
+    type: row.type as EventType, // only known types are recorded
     created_at: isoTime(row.created_at),
     data,
   }

@@ -9,13 +9,13 @@ import type { Streams } from './streams.ts'
 import type { NumberedEvent } from './types.ts'
 
 const LOOK_EVERY_MS = 200
-/** Every commit of every process calls the relay: it gathers what they recorded, rather than look for each. */
+/** Every commit of every process notifies the relay; it waits this long, to handle many of them at once. */
 const GATHER_MS = 20
 const CLEAN_EVERY_MS = 60_000
 const DAY = 24 * 3600_000
-/** The days for which events can be read. */
+/** The number of days for which events can be read. */
 export const EVENTS_KEPT_DAYS = 30
-/** The days for which entries of the audit log can be read. */
+/** The number of days for which entries of the audit log can be read. */
 export const AUDIT_KEPT_DAYS = 365
 const DELETE_AT_ONCE = 500
 const DELETE_AT_MOST = 20_000
@@ -25,14 +25,14 @@ export interface EventWorkerOptions {
   clock: Clock
   log: Logger
   streams: Streams
-  /** Deletes other rows as old as the events that are deleted, at most `limit`. @returns the number deleted */
+  /** Deletes rows of other features from before a time, at most `limit`. @returns the number deleted */
   forget: (before: number, limit: number) => Promise<number>
-  /** Further work for events, in the transaction that gives them their positions. */
+  /** Does further work for events in the transaction that gives them their positions. */
   publish: (tx: Queries, events: readonly NumberedEvent[]) => Promise<void>
   peers: Peers
 }
 
-/** Delivers events to streams and webhooks as long as the service runs, and deletes old ones. */
+/** Delivers events to streams and webhooks, and deletes old events. */
 export class EventWorker {
   readonly #options: EventWorkerOptions
   readonly #loop: Loop
@@ -97,7 +97,7 @@ export class EventWorker {
     await this.look()
     const now = this.#options.clock.now()
     if (!this.#options.peers.holds('relay')) return
-    // A clock that was ahead must not postpone the next run.
+    // The absolute value lets it run even if the clock was ahead and has been set back.
     if (Math.abs(now - this.#cleanedAt) < CLEAN_EVERY_MS) return
     this.#cleanedAt = now
     await this.clean()

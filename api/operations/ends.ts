@@ -36,7 +36,7 @@ interface Waiting {
   reject: (error: unknown) => void
 }
 
-/** Writes the ends of operations, in one transaction those that end at the same time. */
+/** Writes the ends of operations; those that end at the same time share a transaction. */
 export class Ends {
   readonly #options: EndsOptions
   readonly #waiting: Waiting[] = []
@@ -71,7 +71,7 @@ export class Ends {
         for (const { resolve } of group) resolve(true)
         return
       } catch {
-        // One that cannot be written, or that was canceled, must not keep the others from their end.
+        // Each end is written again by itself below, so that one that fails does not hold back the others.
       }
     for (const { end, resolve, reject } of group) await this.#settleAlone(end).then(resolve, reject)
   }
@@ -87,8 +87,8 @@ export class Ends {
   }
 
   /**
-   * The consequences come first: they lock the subjects' rows before the operations', as every request does, to avoid
-   * deadlocks; and in one order.
+   * Writes the consequences first, sorted by subject: every request also locks the rows of subjects before those of
+   * operations, so this cannot deadlock.
    */
   async #write(ends: readonly End[]): Promise<void> {
     const { db, clock, owner, ended, together = (_tx, run) => run() } = this.#options
@@ -123,7 +123,7 @@ function endOperations(
       error_code: failure?.code ?? null,
       error_message: failure?.message ?? null,
       finished_at: now,
-      // A rebuild's has a password and user data, which must not outlive the server.
+      // The data of a rebuild has a password and user data, which must not outlive the server.
       data: '{}',
       lease_owner: null,
       lease_until: 0,

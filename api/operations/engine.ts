@@ -23,17 +23,17 @@ export interface EngineOptions extends Omit<EndsOptions, 'owner'> {
   log: Logger
   procedures: Procedures
   peers: Peers
-  /** See SAVE_EVERY_MS; tests take the ends of the scale. */
+  /** The default is SAVE_EVERY_MS; tests choose extremes. */
   saveEveryMs?: number | undefined
-  /** By which name operations are taken. */
+  /** Identifies this engine in its leases (default: a random id). */
   owner?: string | undefined
   /** The number of operations that run at the same time. */
   concurrency?: number
-  /** Says when a step of an account's may begin, so that its many hold up nobody else. */
+  /** Resolves once a step of this account may begin, so that no account delays others. */
   takeTurn?: ((accountId: string) => Promise<void>) | undefined
-  /** Called for each operation that has ended; if it failed, with its error code. */
+  /** Called for each operation that has ended. `code` is set if it failed. */
   onEnd?: ((end: OperationEnd) => void) | undefined
-  /** Sees each step before it runs and after its result is known; tests hold operations and end the process here. */
+  /** Called before and after each step and once its result is saved, for tests. */
   observe?:
     | ((
         moment: 'before' | 'after' | 'saved',
@@ -52,21 +52,21 @@ export interface OperationEnd {
 
 const LEASE_MS = 30_000
 const RENEW_EVERY_MS = 10_000
-/** The interval of looks for work that another process left. New work in this process wakes the engine at once. */
+/** How often the engine looks for work that another process left behind. New work in this process wakes it at once. */
 const LOOK_EVERY_MS = 5_000
 /** With a backlog, one look fills the slots that become free in this time. */
 const GATHER_MS = 50
-/** After a look that failed. */
+/** The pause after a failed look for work. */
 const LOOK_AGAIN_MS = 1_000
 const MAX_ATTEMPTS = 6
 /** The longest pause between two attempts of a step. */
 const LONGEST_PAUSE_MS = 60_000
 /**
- * A step that ends sooner than this after the last write is not saved by itself, since commits are most of a quick
- * step's cost. After a crash, the next process begins one step earlier, which every step allows.
+ * A step that ends within this time of the last write is saved with a later one, as its commit costs most. After a
+ * crash it runs again, which every step allows.
  */
 const SAVE_EVERY_MS = 250
-/** Until an operation whose result could not be written is tried again. */
+/** The pause before an operation continues whose result could not be written. */
 const RETRY_MS = 1_000
 
 /** Carries operations out. The row is the job: it holds the step, the lease, the attempt and the deadline. */
@@ -84,7 +84,7 @@ export class Engine {
   readonly #dueTimes = new Set<number>([Number.NEGATIVE_INFINITY])
   #lookedAt = Number.NEGATIVE_INFINITY
   #leastPauseMs = LOOK_AGAIN_MS
-  /** True if operations may be due that could not be taken: they wait for the end of others. */
+  /** True if more operations may be due than could be taken: they wait until others end. */
   #hasMore = false
   /** Long polls of this process. */
   readonly waits: Waits
@@ -131,10 +131,10 @@ export class Engine {
     this.#renewal.start({ isPauseFirst: true })
   }
 
-  /** Frees what a process that is dead had taken. */
+  /** Releases the operations of a process that died. */
   readonly inherit = (tx: Queries, owner: string): Promise<void> => releaseLeasesOf(tx, owner)
 
-  /** Lets running steps end, starts no more. Unfinished operations go on at the next start. */
+  /** Aborts the running steps, waits for them, and starts no more. Unfinished operations continue at the next start. */
   async stop(): Promise<void> {
     this.#stopping.abort()
     this.#isWorking = false
@@ -145,8 +145,8 @@ export class Engine {
   }
 
   /**
-   * To be called after the commit of a new operation. This process takes it if it can, and calls the others otherwise:
-   * if all looked for each operation, they would mostly find it taken.
+   * Call this after the commit of a new operation. The other processes are notified only if this one is full: most
+   * would find the operation already taken.
    * @param at the time at which the operation is due (default: now)
    */
   wake(at?: number): void {
@@ -154,7 +154,7 @@ export class Engine {
     else this.#options.peers.ring('operations')
   }
 
-  /** To be called after the commit that canceled an operation: its running step is aborted. */
+  /** Call this after the commit that canceled an operation: it aborts the running step. */
   canceled(operation: Pick<OperationTable, 'operation_id' | 'type' | 'created_at'>): void {
     const { operation_id, type, created_at } = operation
     this.#options.peers.ring('canceled', [operation_id])
@@ -164,7 +164,7 @@ export class Engine {
   }
 
   /**
-   * Takes what is due and starts it.
+   * Takes due operations and starts them.
    * @returns how many operations were taken
    */
   async tick(): Promise<number> {
@@ -178,7 +178,7 @@ export class Engine {
     const rows = await claimDue(db, { ...by, limit, share })
     for (const row of rows) this.#begin(row)
     const isFull = rows.length === limit
-    // The others are called for the rest. One that is full ignores it.
+    // Other processes may take the rest; a process that is full ignores the message.
     if (isFull && !this.#hasMore) peers.ring('operations')
     const held = [...Map.groupBy(this.#inFlight.values(), ({ account }) => account).values()]
     this.#hasMore = isFull || held.some((own) => own.length >= share)
@@ -202,7 +202,7 @@ export class Engine {
     return nextDueAt(db, { now: clock.now(), steps: this.#steps })
   }
 
-  /** Takes what is due, if anything can be due. An operation that only ended leaves nothing to read. */
+  /** Takes due operations. It queries nothing if none can be due, such as after the mere end of one. */
   async #look(): Promise<void> {
     const now = this.#options.clock.now()
     if (this.#room <= 0 || this.#nextLookAt() > now) return
@@ -224,7 +224,7 @@ export class Engine {
     return Math.max(this.#leastPauseMs, this.#nextLookAt() - this.#options.clock.now())
   }
 
-  /** Looks for operations at a time (default: now). */
+  /** Schedules a look for operations (default: at once). */
   #expect(at = Number.NEGATIVE_INFINITY): void {
     this.#dueTimes.add(at)
     this.#work.wake()
@@ -253,8 +253,8 @@ export class Engine {
   }
 
   /**
-   * Waits for an earlier run of an operation that was taken again before that run has returned, as happens to a process
-   * that could not renew its leases in time. The earlier run may have taken further steps, or ended the operation.
+   * Waits for an earlier run of the operation in this process, which lost its lease because it was renewed too late.
+   * That run may have taken further steps, or ended the operation.
    * @returns the operation as it is then; undefined if it is no longer ours
    */
   async #after(
@@ -277,7 +277,7 @@ export class Engine {
   /** Runs steps, one after the other, until the operation ends, pauses, or is no longer ours. */
   async #carryOut(operation: OperationTable, signal: AbortSignal): Promise<void> {
     const { clock, log, observe, takeTurn, saveEveryMs = SAVE_EVERY_MS } = this.#options
-    // Claiming it was a write too.
+    // The claim has just saved it.
     let savedAt = clock.now()
     try {
       for (;;) {
@@ -290,7 +290,7 @@ export class Engine {
         const isOurs = isQuick ? advance(operation, result) : await this.#record(operation, result)
         if (!isQuick) savedAt = clock.now()
         await observe?.('saved', operation, step)
-        // The lease went with its end or pause: a later run may hold it by now.
+        // The write of its end or pause gave up the lease, which a later run may hold by now.
         if (isOurs && result.kind !== 'next') return
         if (!isOurs || this.#stopping.signal.aborted) return await this.#giveBack(operation)
       }
@@ -304,9 +304,9 @@ export class Engine {
   }
 
   /**
-   * Gives the lease back where it is still held. A canceled operation keeps that of its subject until its step
-   * has ended; then the next one may begin. While the database is away it is tried again: otherwise the operation
-   * would wait until the lease runs out.
+   * Releases the lease if this process still holds it; that of a canceled operation delays the subject's next one
+   * until here. It retries while the database is unavailable, as the operation would otherwise wait until the lease
+   * runs out.
    */
   async #giveBack(operation: OperationTable, change: { next_run_at?: number } = {}): Promise<void> {
     const { db, clock } = this.#options
@@ -351,7 +351,7 @@ export class Engine {
     }
   }
 
-  /** @returns whether the operation is still ours to go on with */
+  /** @returns true if this process still holds the operation */
   async #record(operation: OperationTable, result: StepResult<string>): Promise<boolean> {
     const { db, clock } = this.#options
     const now = clock.now()
@@ -362,7 +362,7 @@ export class Engine {
         result.kind === 'done'
           ? { status: 'succeeded' }
           : { status: 'failed', code: result.code, message: result.message }
-      // If only another version knows the procedure, the result has no consequences here.
+      // Without its procedure, which only another version has, the operation fails without consequences.
       const runner = runnerOf(this.#options.procedures, operation)
       const write = await runner?.conclude(operation, outcome)
       const { onEnd } = this.#options

@@ -1,10 +1,10 @@
 import { DriverError, type DriverErrorCode } from '../drivers/driver.ts'
 import { fail, type StepResult } from './procedure.ts'
 
-/** Errors of drivers whose sentences customers can use; what others say is in the log. */
+/** Errors of drivers whose messages are written for customers. All other messages are only logged. */
 const TOLD: readonly DriverErrorCode[] = ['image_unusable', 'image_not_ready', 'port_taken', 'disk_full']
 
-/** The failure of an operation whose step failed for the last time: only our own errors have sentences for customers. */
+/** Returns the failure of an operation whose step failed for the last time, with a message that a customer may read. */
 export function failureOf(error: unknown): StepResult<never> {
   if (error instanceof DriverError)
     return fail(

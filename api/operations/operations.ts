@@ -23,7 +23,7 @@ export async function insertOperation<Data extends object>(
   operation: {
     accountId: string
     subject: Subject
-    /** The server that it concerns. */
+    /** The server that the operation concerns; null: none. */
     serverId: string | null
     type: string
     step: string
@@ -146,7 +146,10 @@ export function activeOperations(db: Queries) {
 /** Operations stay readable for a week after their subject is gone. */
 const KEPT_MS = 7 * 24 * 3600_000
 
-/** Call it in the transaction that deletes a subject: its operations stay readable for a while. */
+/**
+ * Lets customers read the operations of a deleted subject for KEPT_MS. Call it in the transaction that deletes the
+ * subject.
+ */
 export async function subjectIsGone(tx: Queries, subject: Subject, now: number): Promise<void> {
   await tx
     .updateTable('operations')
@@ -156,7 +159,7 @@ export async function subjectIsGone(tx: Queries, subject: Subject, now: number):
     .execute()
 }
 
-/** The operations to list; all of the account if empty. */
+/** Narrows the operations of an account to those of a subject or project (default: all). */
 export interface OperationFilter extends Partial<Subject> {
   status?: OperationTable['status']
   type?: string
@@ -258,7 +261,7 @@ export async function forgetExcessOperations(
     .select('operation_id')
     .where('account_id', '=', accountId)
     .where('finished_at', 'is not', null)
-    // A canceled one may have a step that still runs.
+    // A canceled operation with a lease may still be running a step.
     .where('lease_until', '=', 0)
     .orderBy('operation_id', 'desc')
     .limit(limit)

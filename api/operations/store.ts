@@ -22,9 +22,9 @@ interface Claim extends Look {
 }
 
 /**
- * Takes due operations, the accounts in turn, so that no account waits for all operations of another: the first of each
- * account, then the second of each. Those that the owner holds count as taken. It skips operations that another process
- * is just taking.
+ * Takes due operations in turns: the first of each account, then the second of each, so that no account waits for a
+ * backlog of another. Operations that the owner already holds count as turns. Operations that another process is
+ * taking at this moment are skipped.
  */
 export function claimDue(db: Database, by: Claim): Promise<OperationTable[]> {
   const { owner, leaseMs, limit, share = limit, now, steps } = by
@@ -48,15 +48,15 @@ interface ClaimValues extends Record<string, string | number> {
   now: number
 }
 
-/** The due operations that a look reads, and those of each account that it adds if these fill the page. */
+/** The due operations that one claim reads; if there are more, it also reads the oldest OF_EACH of each account. */
 const PAGE = 256
 const OF_EACH = 8
 
 /**
- * The statement of claimDue. It reads one page of what is due. Only if that is full, it adds the oldest few of each
- * account, so that a long backlog of one neither costs more nor hides the others. Its plan must not depend on
- * PostgreSQL's statistics: these often say that nothing is due, and a join of a backlog with itself then costs its
- * square. So rows are read once, sorted, and found again by id.
+ * The statement of claimDue. It reads one page of due operations. If the page is full, it adds the oldest few of each
+ * account. So a long backlog of one account neither costs more nor hides the others. Its plan must not depend on
+ * PostgreSQL's statistics. They often say that nothing is due, and joining a backlog with itself then takes quadratic
+ * time. So rows are read once, sorted, and found again by id.
  */
 export function claiming(
   db: Queries,
@@ -94,13 +94,14 @@ export function claiming(
           .orderBy('next_run_at')
           .limit(limit),
       )
-      // It looks again at each row that it locks: another process may have taken it meanwhile.
+      // This checks each row again under its lock: another process may have taken it meanwhile.
       .with('due', (eb) =>
         eb
           .selectFrom('operations')
           .select('operation_id')
           .where(isAmong(db, eb.selectFrom('picked').select('operation_id')))
-          // An active operation, said so that no partial index is read instead of the rows that were picked.
+          // This means "active" as well, but fits no partial index, which PostgreSQL would read instead of the picked
+          // rows.
           .where('finished_at', 'is', null)
           .where(isDue({ now, steps }))
           .forUpdate()
@@ -118,7 +119,10 @@ export function claiming(
   )
 }
 
-/** True for the operations of a query, which PostgreSQL is made to run first: it then finds each by its id. */
+/**
+ * True for the operations whose ids a query returns. The array makes PostgreSQL run the query first and then find
+ * each row by id.
+ */
 function isAmong(db: Queries, ids: Expression<unknown>) {
   const id = sql.ref('operation_id')
   return isSqlite(db) ? sql<SqlBool>`${id} IN ${ids}` : sql<SqlBool>`${id} = ANY(ARRAY${ids})`
@@ -156,7 +160,7 @@ function accountAfter(account: Expression<unknown>) {
     WHERE ${isActive()} AND others.account_id > ${account} ORDER BY others.account_id LIMIT 1)`
 }
 
-/** Due operations. One waits longer while a canceled one of its subject still has a step running. */
+/** Due operations, except those on a subject whose canceled operation still has a step running. */
 function waiting(db: Creator, look: Look) {
   const busy = db
     .selectFrom('operations')
@@ -171,7 +175,7 @@ function waiting(db: Creator, look: Look) {
     .where('subject_id', 'not in', busy)
 }
 
-/** Operations that the owner holds have the first turns of their account. */
+/** The turn of an operation within its account. Operations that the owner holds come first. */
 const turn = sql<number>`row_number() OVER (PARTITION BY account_id ORDER BY is_waiting, next_run_at)`
 
 function isDue(look: Look) {
@@ -179,7 +183,10 @@ function isDue(look: Look) {
   return eb.and([eb('next_run_at', '<=', look.now), eb('lease_until', '<=', look.now), isFeasible(look)])
 }
 
-/** An operation that only another version's process knows is left to it. After its deadline any process ends it. */
+/**
+ * True if this process knows the operation's step; a process of another version may know others. Past its deadline,
+ * any process may end the operation.
+ */
 function isFeasible({ now, steps }: Look) {
   const eb = expressionBuilder<Schema, 'operations'>()
   const step = sql<string>`subject_type || '.' || type || '.' || step`
@@ -216,10 +223,10 @@ function nextOf(steps: readonly string[]) {
   )
 }
 
-/** Its status is a literal for the same reason as in isActive. */
+/** The value is a literal for the same reason as in isActive. */
 const isLeased = () => sql<boolean>`lease_until > 0`
 
-/** The process that held these leases is known to be dead. */
+/** Releases all leases. Call it only if every process that held one is known to be dead. */
 export async function takeOverLeases(db: Database): Promise<void> {
   await db.updateTable('operations').set({ lease_owner: null, lease_until: 0 }).where(isLeased()).execute()
 }
@@ -231,7 +238,7 @@ export async function releaseLeasesOf(tx: Queries, owner: string): Promise<void>
 }
 
 /**
- * @param ids the operations in progress: a claim whose reply was lost is not renewed
+ * @param ids the operations in progress. A claim whose reply was lost is not among them, so its lease runs out
  * @returns the operations of this owner that are still active
  */
 export async function renewLeases(

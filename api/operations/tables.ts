@@ -24,7 +24,7 @@ export interface OperationTable {
   data: string
   error_code: string | null
   error_message: string | null
-  /** Failures of the present step in a row. */
+  /** The number of times that the current step has failed in a row. */
   attempt: number
   next_run_at: number
   deadline_at: number
@@ -33,6 +33,6 @@ export interface OperationTable {
   created_at: number
   started_at: number | null
   finished_at: number | null
-  /** The time until which customers can read it; null as long as its subject exists. */
+  /** The time until which customers can read the operation; null while its subject exists. */
   readable_until: number | null
 }

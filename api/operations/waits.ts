@@ -70,7 +70,7 @@ export class Waits {
       this.#waiters.set(operationId, waiters.add(wake))
       signal.addEventListener('abort', wake)
       stopping.addEventListener('abort', wake)
-      // The read comes after the waiter is set: an end in between is not missed.
+      // This reads after the waiter is set, so that an end in between is not missed.
       seen = (await readOperation(db, operationId)) ?? seen
       if (seen.finished_at === null) await alarm.sleep(Math.min(until - clock.now(), LOOK_EVERY_MS))
       signal.removeEventListener('abort', wake)
@@ -79,7 +79,7 @@ export class Waits {
       if (waiters.size === 0) this.#waiters.delete(operationId)
     }
     if (seen.finished_at !== null) return seen
-    // Its state after the last sleep.
+    // The operation may have changed during the last sleep.
     return (await readOperation(db, operationId)) ?? seen
   }
 }

@@ -21,7 +21,7 @@ export function backupPrice(
   return { backup_price_month: month, backup_price_hour: hourPrice(month) }
 }
 
-/** The columns of a changed price, if the server has backups. */
+/** The backup columns that change with the price of a server; none if its backups are off. */
 export function backupPriceIf(
   catalog: Catalog,
   server: Pick<ServerTable, 'zone_slug' | 'cpu_type' | 'backup_hour'>,
@@ -31,7 +31,7 @@ export function backupPriceIf(
   return server.backup_hour === null ? {} : backupPrice(catalog, server, priceMonth, at)
 }
 
-/** Bills a server and its backups at the prices of its row, or ends that. */
+/** Begins to bill a server and its backups at the prices of its row, or ends it. */
 export async function billServer(
   tx: Queries,
   server: ServerTable,
@@ -42,7 +42,7 @@ export async function billServer(
   await billBackups(tx, server, isBilled, at)
 }
 
-/** Bills the backups of a server at the price of its row, or ends that. */
+/** Begins to bill the backups of a server at the price of its row, or ends it. */
 export async function billBackups(
   tx: Queries,
   { backup_item, account_id, ...server }: ServerTable,

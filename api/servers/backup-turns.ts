@@ -3,15 +3,15 @@ import type { OperationTable } from '../operations/tables.ts'
 import { postponeBackups } from './store.ts'
 import type { ServerTable } from './tables.ts'
 
-/** A copy that lasts as long and comes to nothing has wasted a turn of its host; the driver counts alike. */
+/** A copy that takes longer than this and then fails has wasted its host's time. The driver uses the same limit. */
 const WASTED_MS = 600_000
 const BEHIND_MS = 3600_000
 
 /**
- * Lets the backups of a pool precede those of an account whose copy came to nothing after a long time: they are due an
- * hour later, and so come after all that are due by then.
- * @param server as it was while the operation was in progress
- * @param ended the operation that failed or was canceled; missing: none was in progress
+ * Postpones an account's backups in a pool by an hour after a long copy of it failed, so that the backups of others
+ * come first.
+ * @param server the row from while the operation was in progress
+ * @param ended the operation that failed or was canceled; undefined: none was in progress
  */
 export async function yieldTurns(
   tx: Queries,

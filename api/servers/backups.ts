@@ -14,7 +14,7 @@ import type { ServerTable } from './tables.ts'
 
 /** The least time between two backups of a server whose hour changes. */
 const LEAST_PAUSE_MS = 12 * 3600_000
-/** The time for which backups that are turned on again are paid before one is made: otherwise minutes would pay for all. */
+/** Backups that are turned on again wait this long: otherwise customers could turn them on for minutes and get a backup. */
 const LEAST_PAID_MS = 20 * 3600_000
 
 export type BackupColumns = Pick<

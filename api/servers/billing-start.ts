@@ -1,7 +1,7 @@
 import type { Outcome } from '../operations/procedure.ts'
 import { BOOT_MS, type BootData, type ServerOperation } from './operations.ts'
 
-/** The time at which an operation turned the machine on; null if it has not come that far. */
+/** The time at which an operation turned the machine on (milliseconds); null if it did not. */
 export function bootTime({ ready_by }: BootData): number | null {
   return ready_by === undefined ? null : ready_by - BOOT_MS
 }

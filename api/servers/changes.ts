@@ -84,7 +84,7 @@ export function addedCost(
   return billed_since === null ? priceHour + backup_price_hour : priceHour - price_hour
 }
 
-/** True if a running server grows to this size by its disk alone. */
+/** True if the server runs and only its disk grows. */
 export function growsDiskOnly(to: Size, { status, ...from }: ServerTable): boolean {
   const { cpu, ram_mb, disk_gb } = difference(to, from)
   return status === 'running' && cpu === 0 && ram_mb === 0 && disk_gb > 0

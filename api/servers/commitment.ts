@@ -7,14 +7,14 @@ import { dataIf, SERVER_SUBJECT } from './operations.ts'
 import { SUSPENDED } from './states.ts'
 import { isSuspended, orderedSums, resizingServers } from './store.ts'
 
-/** The hourly cost of all that an account has ordered, and what it can spend, in units. */
+/** The hourly cost of everything that an account has ordered, and the money that it can spend, in units. */
 interface Ordered {
   cost: number
   funds: number
 }
 
 export interface Sums extends Ordered {
-  /** True if the growth of servers that are being resized comes to the cost. */
+  /** True if servers are being resized, whose growth must be added to the cost. */
   isResizing: boolean
 }
 
@@ -30,7 +30,7 @@ export async function costOrdered(tx: Queries, accountId: string): Promise<numbe
 async function ordered(tx: Queries, accountId: string, known?: Sums): Promise<Ordered> {
   const sums = known ?? (await sumsOf(tx, accountId))
   if (!sums.isResizing) return sums
-  // Before the sums: a resize that ends between the two is counted twice rather than not at all.
+  // This is read before the sums, so that a resize that ends in between is counted twice rather than not at all.
   const growth = await growthOrdered(tx, accountId)
   const { cost, funds } = await sumsOf(tx, accountId)
   return { cost: cost + growth, funds }
@@ -44,7 +44,7 @@ async function sumsOf(tx: Queries, accountId: string): Promise<Sums> {
 
 const sums = prepared((db, { accountId }: { accountId: string }) => sumsIn(db, accountId))
 
-/** A query of one row, for readSums. It is one statement, so that a create that ends meanwhile is in one of the sums. */
+/** Queries the row for readSums. With two statements, a create that ends in between could be missing from both sums. */
 export function sumsIn(db: Queries, accountId: string) {
   return orderedSums(db, accountId).select([
     hourlyCost(db, accountId).as('billed'),
@@ -78,8 +78,8 @@ export async function requireCover(
 }
 
 /**
- * The amount that is missing until suspended servers resume: the account must have as much as for an order. Otherwise a
- * small top-up would keep machines starting and stopping.
+ * The amount that an account must pay before its suspended servers resume. It must cover them like an order:
+ * otherwise a small top-up would start machines that soon stop again.
  * @returns units; 0 if they are about to resume, null if there are none
  */
 export async function missingToResume(db: Queries, accountId: string): Promise<number | null> {

@@ -9,7 +9,7 @@ import { runningServers } from './queries.ts'
 import type { Walk } from './store.ts'
 import type { ServerTable } from './tables.ts'
 
-/** Columns that decide on a server's connectivity, with what its account may, and its ports. */
+/** The columns that decide a server's connectivity, the rights of its account, and its published ports. */
 export type Connected = Pick<
   ServerTable,
   | 'server_id'
@@ -26,7 +26,7 @@ export type Connected = Pick<
 > &
   Pick<AccountTable, 'is_smtp_open' | 'frozen_at'> & {
     ports: Pick<PortTable, 'protocol' | 'host_port' | 'port'>[]
-    /** False if no firewall of its account can be its own. */
+    /** False if the account has no firewalls, so that none has to be looked up. */
     mayHaveFirewalls: boolean
   }
 
@@ -48,7 +48,7 @@ export async function listRunningConnected(db: Queries, pool: string, { after, l
   return withPorts(await connected(db).where('servers.server_id', 'in', next).execute())
 }
 
-/** The query is one statement, with a row for each port of a server. */
+/** One statement reads everything; it returns a row for each port of a server. */
 function connected(db: Queries) {
   return db
     .selectFrom('servers')
@@ -90,7 +90,7 @@ function withPorts(rows: readonly ConnectedRow[]): Connected[] {
   for (const { protocol, host_port, port, firewalled, ...row } of rows) {
     const server = servers.get(row.server_id) ?? { ...row, ports: [], mayHaveFirewalls: firewalled !== null }
     servers.set(row.server_id, server)
-    // A server without ports has a row with nulls for them.
+    // A server without ports has one row, whose port columns are null.
     if (protocol !== null && host_port !== null && port !== null)
       server.ports.push({ protocol, host_port, port })
   }

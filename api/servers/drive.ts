@@ -12,8 +12,8 @@ const MINUTE_MS = 60_000
 const FETCH_MINUTES = 90
 
 /**
- * Begins to put an ISO into the drive of a server, whose row is locked, or to take it out.
- * @returns no operation if there is nothing to do
+ * Begins to insert an ISO into the drive of a server, whose row is locked, or to eject it.
+ * @returns no operation if the drive does not change
  * @throws ApiError validation_failed, operation_in_progress
  */
 export async function changeDrive(

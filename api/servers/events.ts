@@ -7,7 +7,7 @@ import { isBusy } from './states.ts'
 import type { ServerTable } from './tables.ts'
 import { serverData } from './view.ts'
 
-/** Columns whose change is an event: customers set them, pay for them, or should know of them. */
+/** Columns whose changes are reported as events, because customers set them, pay for them or should know about them. */
 const DESCRIBED = [
   'name',
   'description',
@@ -43,7 +43,7 @@ export async function recordChange(
   after: ServerTable,
   begun?: OperationTable,
 ): Promise<void> {
-  // The row from before the deletion, since a deleted server has lost its keys.
+  // The event shows the row from before the deletion, which removes the keys.
   if (after.deleted_at !== null)
     return record(tx, [eventOf('server.deleted', after, serverData(before, null))])
   const hasStatus = before.status !== after.status
@@ -59,7 +59,7 @@ export async function recordChange(
   ])
 }
 
-/** Records that a server moved to another account: each account reads what it has from then on. */
+/** Records the move of a server to another account: as a deletion in the old account and a creation in the new one. */
 export function recordMoved(tx: Queries, before: ServerTable, after: ServerTable): Promise<void> {
   return record(tx, [
     { ...eventOf('server.deleted', before, serverData(before, null)), at: after.updated_at },

@@ -5,9 +5,9 @@ import { forgetOperations } from '../operations/operations.ts'
 import { deleteRows } from './store.ts'
 
 /**
- * Deletes the rows of servers that were deleted before a moment and never cost anything; an account's usage needs the
- * others for good. Each call looks at the next `limit` servers, so that no call takes long.
- * @returns a function that deletes and returns how many
+ * Deletes the rows of servers that were deleted before a time and never cost anything. The usage of accounts needs
+ * all other rows forever. Each call checks the next `limit` servers, so that no call takes long.
+ * @returns a function that deletes rows and returns their number
  */
 export function goneServers() {
   const beginning = { deletedAt: 0, serverId: '' }
@@ -35,7 +35,7 @@ function deletedAfter(db: Database, place: { deletedAt: number; serverId: string
     db
       .selectFrom('servers')
       .leftJoin(chargedItems(db).as('charged'), 'charged.item_id', 'servers.server_id')
-      // The sampler deletes samples first, and then the meter.
+      // A row stays until the sampler has deleted its samples and its meter.
       .leftJoin(meteredServers(db).as('metered'), 'metered.server_id', 'servers.server_id')
       .select(['servers.server_id', 'deleted_at'])
       .select(['charged.item_id as charged_id', 'metered.server_id as metered_id'])

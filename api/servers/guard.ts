@@ -49,7 +49,7 @@ function conflict({ status }: ServerTable, action: Action, detail: string): ApiE
   })
 }
 
-/** @throws ApiError delete_protected if the data of the server must not be lost */
+/** @throws ApiError delete_protected */
 export function requireUnprotected({ delete_protection }: Pick<ServerTable, 'delete_protection'>): void {
   if (delete_protection)
     throw new ApiError(

@@ -32,7 +32,7 @@ const held = prepared((db) =>
     .where('status', 'in', suspendableIn),
 )
 
-/** Servers that the operator has suspended by themselves and that are not suspended yet. */
+/** Servers that the operator wants suspended, whatever their account, and that are not suspended yet. */
 export function listHeldAlone(db: Queries) {
   return heldAlone.all(db, {})
 }

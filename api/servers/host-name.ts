@@ -9,7 +9,7 @@ const NOUNS =
     ' ',
   )
 
-/** A readable host name, such as brave-otter-417, for servers that were given none. */
+/** Returns a readable host name, such as brave-otter-417, for a server that was ordered without a name. */
 export function generateName(): string {
   const pick = (words: string[]) => words[randomInt(words.length)]
   return `${pick(ADJECTIVES)}-${pick(NOUNS)}-${randomInt(100, 1000)}`

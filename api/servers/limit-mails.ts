@@ -10,13 +10,13 @@ import { pageOfAccount } from '../people/letters/mails.ts'
 import { readersOf } from '../people/membership/members.ts'
 import type { WarningTable } from './tables.ts'
 
-/** The time between the begins of two passes over all accounts. */
+/** A pass over all accounts begins this long after the previous one began. */
 const EVERY_MS = 10 * 60_000
 /** An account gets one mail about limits within this time. */
 const PAUSE_MS = 24 * 3600_000
-/** Most of a smaller limit is all of it, or nothing. */
+/** A smaller limit gets no mail: four fifths of it are nearly all of it. */
 const SMALLEST = 5
-/** The people who may do something about a limit. */
+/** The roles of people who can do something about a limit. */
 const RUNNING: readonly Role[] = ['owner', 'admin', 'member']
 
 interface Due {
@@ -25,7 +25,10 @@ interface Due {
   limits: readonly NearLimit[]
 }
 
-/** Mails people about limits of which an account uses four fifths: once until it uses less than seven tenths. */
+/**
+ * Mails people once when their account uses four fifths of a limit, and again only after it used less than seven
+ * tenths.
+ */
 export function limitMails(mailing: Mailing, quotas: readonly Quota[]): MailLoop<Due> {
   const { db } = mailing
   const pass = { after: '', beganAt: Number.NEGATIVE_INFINITY }
@@ -57,7 +60,7 @@ const kindOf = (name: string) => `limit_${name}` as const
 
 type Noted = Pick<WarningTable, 'account_id' | 'kind' | 'since' | 'sent_at'>
 
-/** The limits that accounts were told of, by account. */
+/** The limits about which mails were sent, by account. */
 async function notedFor(db: Queries, accountIds: readonly string[]): Promise<Map<string, Noted[]>> {
   if (accountIds.length === 0) return new Map()
   const rows = await db
@@ -69,7 +72,7 @@ async function notedFor(db: Queries, accountIds: readonly string[]): Promise<Map
   return Map.groupBy(rows, ({ account_id }) => account_id)
 }
 
-/** Finds the limits that an account has come near to, and forgets those that it is far from again. */
+/** Finds the limits that an account has nearly reached. Forgets the mails about those that it is far from again. */
 async function dueOf(
   db: Queries,
   { id: accountId, noted }: { id: string; noted: readonly Noted[] },
@@ -92,7 +95,7 @@ async function dueOf(
   return news.length > 0 ? [{ accountId, email: account.email, limits: news }] : []
 }
 
-/** Queues the mails to those who did not mute them, and notes the limits that they are about. */
+/** Notes the limits, and queues a mail to each person who did not mute such mails. */
 async function mail(tx: Queries, mailing: Mailing, { accountId, email, limits }: Due): Promise<void> {
   const now = mailing.clock.now()
   const claimed: NearLimit[] = []
@@ -103,7 +106,7 @@ async function mail(tx: Queries, mailing: Mailing, { accountId, email, limits }:
     await enqueueMail(tx, mailing, limitsMail(reader, { account: email, limits: claimed }, link))
 }
 
-/** @returns false if another process was first */
+/** @returns false if another process has noted the limit already */
 async function claim(tx: Queries, account_id: string, { name, limit }: NearLimit, now: number) {
   const noted = { since: limit, sent_at: now }
   const { numInsertedOrUpdatedRows = 0n } = await tx

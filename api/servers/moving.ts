@@ -33,23 +33,23 @@ export interface MovingOptions {
   clock: Clock
   catalog: Catalog
   billedItems: BilledItems
-  /** The name or address that customers connect to, by the zone of a server. */
+  /** Returns the name or address at which customers connect to servers of a zone. */
   hostOf: (zoneSlug: string) => string
   /** Called when the connectivity of servers has changed. */
   changed: (serverIds: readonly string[]) => void
-  /** Gives the numbers by which other interfaces know objects to another account. */
+  /** Moves the numeric ids of the objects (see api/hcloud/numbers.ts) to another account. */
   moveNumbers: (tx: Queries, ids: readonly string[], accountId: string) => Promise<void>
 }
 
-/** The account that gets a server, and its project (default: its default project). */
+/** The account that receives a server, and the project (default: the account's default project). */
 export interface Receiver {
   account_id: string
   project_id?: string | undefined
 }
 
 /**
- * Gives a stopped server with its ports, addresses, snapshots and backups to another account, in one transaction. That
- * account pays for all of it from this second on.
+ * Moves a stopped server with its ports, addresses, snapshots and backups to another account, in one transaction.
+ * That account pays for all of them from this moment on.
  * @throws ApiError server_not_found, server_state_conflict, operation_in_progress, rescue_conflict, server_attached,
  * validation_failed, account_suspended, account_frozen, quota_exceeded, insufficient_balance
  */
@@ -71,7 +71,7 @@ export async function moveServer(
   options.changed([serverId])
 }
 
-/** True if the account has the server already. @throws ApiError validation_failed if that is in another project */
+/** True if the account has the server already. @throws ApiError validation_failed if it is in another project */
 function isThere(server: ServerTable, { account_id, project_id = server.project_id }: Receiver): boolean {
   if (server.account_id !== account_id) return false
   if (server.project_id === project_id) return true
@@ -105,7 +105,7 @@ async function requireMovable(tx: Queries, server: ServerTable): Promise<void> {
   )
 }
 
-/** The objects of its account that a server has, and that do not go with it. */
+/** The objects attached to a server that would stay with its old account, and therefore prevent the move. */
 async function attachmentsOf(tx: Queries, server: ServerTable) {
   const { server_id, iso_id } = server
   const { reserved } = await addressesOn(tx, server_id)
@@ -167,7 +167,7 @@ async function carryOver(
   await moveNumbers(tx, ids, to.account_id)
 }
 
-/** The columns that the next owner must not read: words and secrets of the one before. */
+/** Clears the texts and secrets of the previous owner. */
 const WITHOUT_PAST = {
   ...{ description: null, labels: '{}', user_data: null, password: null, ssh_keys: '[]' },
   ...{ source_id: null, rescue_login: null, down_at: null, hold_changed_at: null },

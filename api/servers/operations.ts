@@ -12,7 +12,7 @@ export const BOOT_MS = 300_000
 
 /** Data of an operation that may turn a machine on. */
 export interface BootData {
-  /** False: the server is created and left off. */
+  /** If false, the server is created but not turned on. */
   start_on_create?: boolean
   /** Deadline for the guest to answer on SSH, set at power-on. Milliseconds since the epoch. */
   ready_by?: number
@@ -30,7 +30,7 @@ export interface OffData {
   timeout_seconds?: number
   /** End of that time, set when the shutdown was requested. Milliseconds since the epoch. */
   off_by?: number
-  /** If set, the server becomes suspended rather than stopped, and gets this status after a top-up. */
+  /** If set, the server becomes suspended instead of stopped, and returns to this status after a top-up. */
   suspend?: NonNullable<ServerTable['suspended_from']>
 }
 
@@ -47,7 +47,7 @@ export interface RebuildData extends BootData {
   login: Pick<ServerTable, 'template_id' | 'source_id' | 'username' | 'ssh_keys' | 'password' | 'user_data'>
   /** The instance of the next disk (default: a new one, named after the operation). */
   instance_id?: string
-  /** If set, the server stays suspended, and gets this status after a top-up. */
+  /** If set, the server stays suspended, and returns to this status after a top-up. */
   suspend?: NonNullable<ServerTable['suspended_from']>
 }
 
@@ -58,9 +58,9 @@ export interface RescueData extends BootData, OffData {
 
 export interface SnapshotData {
   snapshot_id: string
-  /** The full backup that the copy may be a difference to; missing: none. */
+  /** The full backup on which the copy may build as an incremental one; undefined: the copy is full. */
   base_id?: string
-  /** The copy, once it is made. */
+  /** The finished copy. */
   made?: Omit<Extract<SnapshotState, { state: 'ready' }>, 'state'>
 }
 
@@ -105,7 +105,7 @@ export const plans: {
   unrescue: { first: () => 'shutdown', deadlineMs: 60 * MINUTE },
   snapshot: { first: () => 'copy', deadlineMs: 12 * 60 * MINUTE },
   backup: { first: () => 'copy', deadlineMs: 12 * 60 * MINUTE },
-  // It is not subject to it (Procedure.endsDone).
+  // A delete ignores its deadline (Procedure.endsDone).
   delete: { first: () => 'destroy', deadlineMs: 60 * MINUTE },
 }
 export const operationTypes = Object.keys(plans)
@@ -132,7 +132,7 @@ export function driveSubject(serverId: string): Subject {
   return { subject_type: DRIVE_SUBJECT, subject_id: serverId }
 }
 
-/** Data of a change of the ISO in a drive: the row has the next one already. */
+/** Data of a change of the ISO in a drive. The server's row already names the new ISO. */
 export interface DriveData {
   before: string | null
 }

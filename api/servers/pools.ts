@@ -7,7 +7,7 @@ import { moveServers } from './store.ts'
 /** The pool of the default driver, from the time before pools had the names of their drivers. */
 const UNNAMED = 'local'
 
-/** The servers whose pool does not say which driver runs them. */
+/** Returns the ids of servers whose pool does not name its driver. */
 export async function unnamedPool(db: Database): Promise<string[]> {
   const rows = await presentServers(db).where('pool', '=', UNNAMED).execute()
   return rows.map(({ server_id }) => server_id)

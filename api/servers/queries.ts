@@ -47,8 +47,8 @@ export async function namesOfServers(
 }
 
 /**
- * Items that may be billed, including deleted ones: servers and their backups, and public addresses, snapshots and
- * volumes in the project of their server.
+ * Everything that may be billed, including deleted objects: servers and their backups, public addresses, snapshots
+ * and volumes.
  */
 export function billedItems(db: Queries) {
   const projects = (within: Queries) =>
@@ -62,7 +62,7 @@ export function billedItems(db: Queries) {
     .unionAll(billedVolumes(db, projects))
 }
 
-/** The backups of servers, which are one item for each server. */
+/** All backups of a server are billed as one item. */
 function billedBackups(db: Queries) {
   return db
     .selectFrom('servers')
@@ -76,7 +76,7 @@ function billedBackups(db: Queries) {
     .where('backup_item', 'is not', null)
 }
 
-/** A server as rates and meters know it. */
+/** The fields by which billing names a server. */
 export function billedServer({
   server_id,
   account_id,
@@ -84,7 +84,7 @@ export function billedServer({
   return { item_type: 'server', item_id: server_id, account_id }
 }
 
-/** Servers that are not gone. */
+/** Servers that are not deleted, including those being deleted. */
 export function presentServers(db: Queries) {
   return db.selectFrom('servers').select('server_id').where('deleted_at', 'is', null)
 }
@@ -175,7 +175,7 @@ export function poweredServers(db: Queries) {
   return pooledServers(db).select('account_id').where('status', 'in', poweredStatuses)
 }
 
-/** Servers whose machines may be on, with what the figures of their meters are divided by. */
+/** Servers whose machines may be on, with the sizes by which the readings of their meters are divided. */
 export function meteredServers(db: Queries) {
   return poweredServers(db).select('cpu')
 }
@@ -193,7 +193,7 @@ export function protectedServers(db: Queries, accountId: string) {
     .execute()
 }
 
-/** True if a disk is about to be created from a snapshot. */
+/** True if a server is about to get a disk from a snapshot. */
 export async function isUsingSnapshot(db: Queries, snapshotId: string): Promise<boolean> {
   const user = await presentServers(db)
     .where('snapshot_id', '=', snapshotId)
@@ -220,7 +220,7 @@ export function machinesOf(db: Queries, pool: string) {
     .execute()
 }
 
-/** The pools of these servers, without those that are gone. */
+/** The pools of those of these servers that still exist. */
 export async function poolsOfServers(db: Queries, ids: readonly string[]) {
   return ids.length === 0 ? [] : presentServers(db).select('pool').where('server_id', 'in', ids).execute()
 }

@@ -35,7 +35,7 @@ export async function reprice(db: Database, catalog: Catalog, now: number): Prom
   }
 }
 
-/** Moves what accounts have to their own prices, if an operator changed these. */
+/** Applies the own prices of accounts to their existing objects after an operator changed these prices. */
 export async function repriceAccounts(db: Database, catalog: Catalog, now: number): Promise<void> {
   for (const { account_id, at } of await changedTerms(db)) {
     await repriceAccount(db, catalog, account_id, { at, now })
@@ -44,8 +44,8 @@ export async function repriceAccounts(db: Database, catalog: Catalog, now: numbe
 }
 
 /**
- * Moves everything that an account has to its own prices, each at those of the day whose prices it has.
- * @param at the time from which it is billed at them
+ * Applies an account's own prices to everything that it has. Each object stays at the prices of its own day.
+ * @param at the time from which these prices are billed
  */
 export async function repriceAccount(
   db: Database,

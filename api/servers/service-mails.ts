@@ -22,11 +22,11 @@ import { failedBackups, takeFailedBackups } from '../snapshots/backups.ts'
 import { forget } from './store.ts'
 import type { ServerTable } from './tables.ts'
 
-/** A host that is back within this time is no news, and all servers of a lost host are found within it. */
+/** Mails wait this long: a host may come back, and all servers of a lost host then share one mail. */
 const SETTLED_MS = 2 * 60_000
 /** The time between two mails of a kind to an account. */
 const EVERY_MS = { server_down: 3600_000, backup_failed: 24 * 3600_000, server_held: 0 }
-/** The people who may do something about a server. */
+/** The roles of people who can do something about a server. */
 const RUNNING: readonly Role[] = ['owner', 'admin', 'member']
 
 interface Due {
@@ -34,7 +34,10 @@ interface Due {
   kind: ServiceMailKind
 }
 
-/** Mails people about servers that are down or held by the operator, and about failed backups: one for all of an account. */
+/**
+ * Mails people about servers that are down or suspended by the operator, and about failed backups: one mail for an
+ * account.
+ */
 export function serviceMails(mailing: Mailing): MailLoop<Due> {
   const { db, clock } = mailing
   return new MailLoop<Due>(mailing, {
@@ -64,7 +67,7 @@ export function serviceMails(mailing: Mailing): MailLoop<Due> {
 
 type Reader = Pick<PersonTable, 'email' | 'language'>
 
-/** Queues the mails to those who did not mute them, and notes when. */
+/** Notes the time, and queues a mail to each person who did not mute such mails. */
 async function send(
   tx: Queries,
   mailing: Mailing,
@@ -84,7 +87,7 @@ async function send(
 /** Nobody can mute mails about what the operator does to a server. */
 const MUTED_BY = { server_down: 'servers', backup_failed: 'backups', server_held: undefined } as const
 
-/** A query of the mail of a kind that an account had a short time ago. */
+/** Queries whether an account recently got a mail of this kind. */
 function mailedLately(
   db: Queries,
   account: 'servers.account_id' | 'snapshots.account_id',
@@ -132,7 +135,10 @@ async function backupsDue(db: Queries, now: number, atMost: number): Promise<Due
   return rows.map(({ account_id: accountId }) => ({ accountId, kind: 'backup_failed' }))
 }
 
-/** Takes the servers of an account that are down, without those that somebody stopped or deleted meanwhile. */
+/**
+ * Reads and clears the marks of an account's servers that are down. Skips those that were stopped or deleted
+ * meanwhile.
+ */
 async function takeDown(tx: Queries, accountId: string): Promise<ServiceFacts<Down>['servers']> {
   const rows = await forget(tx, 'down_at', accountId)
   return rows
@@ -143,7 +149,10 @@ async function takeDown(tx: Queries, accountId: string): Promise<ServiceFacts<Do
     })
 }
 
-/** Takes the servers of an account that the operator has suspended or resumed, without those that are deleted. */
+/**
+ * Reads and clears the marks of an account's servers that the operator has suspended or resumed. Skips deleted
+ * servers.
+ */
 async function takeHeld(tx: Queries, accountId: string): Promise<ServiceFacts<Hold>['servers']> {
   const rows = await forget(tx, 'hold_changed_at', accountId)
   return rows
@@ -152,7 +161,7 @@ async function takeHeld(tx: Queries, accountId: string): Promise<ServiceFacts<Ho
     .map(({ server_id, ipv4, suspension_reason: state }) => ({ address: ipv4 ?? server_id, state }))
 }
 
-/** @returns null if the server is not meant to run any more */
+/** @returns the state to report; null if the server need not run any more */
 function downOf({
   status,
   status_reason: reason,
@@ -165,7 +174,7 @@ function downOf({
   return reason === 'crash_loop' || reason === 'disk_lost' ? reason : 'off'
 }
 
-/** Takes the failed backups of an account: of each server that is left, each fault once. */
+/** Reads and clears the failed backups of an account, and returns each fault of an existing server once. */
 async function takeBackups(tx: Queries, accountId: string): Promise<ServiceFacts<BackupFault>['servers']> {
   const failed = await takeFailedBackups(tx, accountId)
   if (failed.length === 0) return []

@@ -7,7 +7,7 @@ import { snapshotProblems } from '../snapshots/schema.ts'
 import { findSnapshot, holdSnapshot } from '../snapshots/snapshots.ts'
 import { readTemplate } from './template.ts'
 
-/** The system that a new disk begins with: a template's, or that of a snapshot or an image. */
+/** The system on a new disk: from a template, a snapshot or an image. */
 export interface Source {
   /** Empty for an image without a template. */
   templateId: string

@@ -114,10 +114,13 @@ export const allowedIn = {
 /** The actions that `delete_protection` forbids, because the data on the disk is lost with them. */
 const losesDisk: readonly Action[] = ['rebuild', 'restore', 'delete']
 
-/** The actions that are about the system on the server's own disk, which does not run in rescue. */
+/** The actions that concern the system on the server's own disk, which does not run in rescue. */
 const onOwnSystem: readonly Action[] = ['reset_password', 'snapshot']
 
-/** The actions that are possible while a snapshot is being made; of stops, a forced one, which cancels it. */
+/**
+ * The actions that are possible while a snapshot is being made. A forced stop is possible, too: it cancels the
+ * snapshot.
+ */
 const whileCopying: readonly Action[] = ['console', 'update', 'delete']
 
 /** A forced stop replaces an operation that turns the machine off anyway. */
@@ -178,7 +181,7 @@ export const suspendable: Partial<Record<ServerStatus, 'running' | 'stopped'>> =
 // The keys of a table of statuses.
 export const suspendableIn = Object.keys(suspendable) as ServerStatus[]
 
-/** The status reason of a running server that has not answered yet; the reconciler keeps asking it. */
+/** The status reason of a running server whose guest has not answered yet; the reconciler keeps probing it. */
 export const BOOT_TIMEOUT = 'boot_timeout'
 
 /** The status reason of a server that is suspended because the balance is used up. */

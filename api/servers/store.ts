@@ -64,7 +64,10 @@ const byId = prepared((db, { serverId }: { serverId: string }) =>
   db.selectFrom('servers').selectAll().where('server_id', '=', serverId),
 )
 
-/** The server's row, which no other transaction changes until this one ends; none if another account has it by now. */
+/**
+ * Locks a server's row until the transaction ends.
+ * @returns undefined if it is deleted, or another account has it by now
+ */
 export async function lockServer(tx: Queries, serverId: string): Promise<ServerTable | undefined> {
   const server = await locked.first(tx, { serverId })
   return server && !isForeign(server.account_id) ? server : undefined
@@ -102,7 +105,11 @@ export async function moveServers(db: Queries, from: string, to: string): Promis
   await db.updateTable('servers').set({ pool: to }).where('pool', '=', from).execute()
 }
 
-/** Clears the news of an account's servers, once they are mailed, and returns these. No customer sees it. */
+/**
+ * Clears a column of an account's servers whose change is about to be mailed. It writes no event, as customers do
+ * not see these columns.
+ * @returns the servers
+ */
 export function forget(tx: Queries, news: 'down_at' | 'hold_changed_at', accountId: string) {
   const noted = tx.updateTable('servers').where(news, 'is not', null).where('account_id', '=', accountId)
   return noted.set(news, null).returningAll().execute()
@@ -204,7 +211,7 @@ export async function poolsOfRunning(db: Queries): Promise<string[]> {
 
 const watchedPools = prepared((db) => alive(db).select('pool').distinct().where('status', 'in', watchedIn))
 
-/** Sets the time of the next backup of the servers with these columns that have one, if it is before another time. */
+/** Postpones the next backup of the servers with these columns, if it is due before a time. */
 export async function postponeBackups(
   db: Queries,
   columns: Partial<Pick<ServerTable, 'server_id' | 'account_id' | 'pool'>>,
@@ -246,8 +253,9 @@ export function orderedSums(db: Queries, accountId: string) {
   return (
     db
       .selectFrom('servers')
-      // This is the condition of the index `servers_ordered`, which deleted servers do not meet either. Named without
-      // `deleted_at`, it fits no other index, which PostgreSQL would read whole while it takes the table to be empty.
+      // This repeats the condition of the index `servers_ordered`, which excludes deleted servers as well. A
+      // condition on `deleted_at` would fit other indexes, one of which PostgreSQL would read whole while its
+      // statistics say that the table is empty.
       .where(sql<boolean>`status NOT IN ('running', 'stopped', 'stopping', 'error', 'deleting')`)
       .where('account_id', '=', accountId)
       .select((eb) => [
@@ -258,7 +266,7 @@ export function orderedSums(db: Queries, accountId: string) {
               unbilled('billed_since', 'is', null).and('status', 'in', becomingBilledIn),
               unbilled('billed_since', 'is not', null)
                 .and('status', '=', 'suspended')
-                // Their owner can't use those that the operator keeps suspended.
+                // Servers that the operator keeps suspended are not counted: their owner can't use them.
                 .and('suspension_reason', 'is', null),
             ]),
           )
@@ -287,7 +295,7 @@ export function resizingServers(db: Queries, accountId: string) {
 
 const SOME = 200
 
-/** A query of some of the servers of a zone and CPU type whose prices are from before a moment. */
+/** Queries some servers of a zone and CPU type whose prices are older than a time. */
 export function pricedBefore(db: Queries, zoneSlug: string, cpuType: CpuType, at: number) {
   return alive(db)
     .select('server_id')

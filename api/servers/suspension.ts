@@ -77,7 +77,7 @@ async function deleteOrKeep({ db, clock, keepSuspendedMs }: SuspensionOptions): 
     })
 }
 
-/** Takes back the deletion of these servers. */
+/** Cancels the planned deletion of these servers. */
 async function reprieve(db: Queries, servers: readonly { server_id: string }[], now: number): Promise<void> {
   for (const { server_id } of servers)
     await inTransaction(db, async (tx) => {
@@ -86,13 +86,14 @@ async function reprieve(db: Queries, servers: readonly { server_id: string }[], 
     })
 }
 
-/** Takes back the deletion of an account's servers, because it is reopened or frozen. */
+/** Cancels the planned deletion of an account's servers, because the account is reopened or frozen. */
 export async function reprieveAll(tx: Queries, accountId: string, now: number): Promise<void> {
   await reprieve(tx, await listReprieved(tx, accountId), now)
 }
 
 /**
- * All servers of an account resume or none, because a resumed server is billed at once and would prevent the next one.
+ * Lists the servers to resume. An account's servers resume together: the cost of one that resumed first could prevent
+ * the others.
  */
 async function resumable(db: Database) {
   const missing = new Map<string, number | null>()
@@ -120,7 +121,8 @@ async function suspend(
   const suspend = suspendable[server.status]
   if (!suspend) return
   if (isOff(server.status)) return becomeSuspended(tx, server, { from: suspend, reason, now })
-  // A guest that its owner may have prepared gets no time to remove traces.
+  // A frozen account's guest is powered off at once: its owner may have prepared it to destroy evidence during a
+  // shutdown.
   const force = reason === 'account_suspended' && account.frozen_at !== null
   await begin(
     tx,
@@ -159,8 +161,8 @@ async function reasonToSuspend(
 }
 
 /**
- * Suspends one server by itself, at once or after its operation in progress, or lets it resume.
- * @param reason of the operator, which the customer sees; null to resume
+ * Suspends a single server, at once or after its operation in progress, or lets it resume.
+ * @param reason the operator's reason, which the customer sees; null: the server may resume
  * @throws ApiError server_not_found
  */
 export async function hold(
@@ -188,18 +190,18 @@ export async function hold(
   engine.wake()
 }
 
-/** The time for the mail about a hold; null: it is lifted before anybody was mailed about it. */
+/** The time from which a mail about a hold is due; null: the hold ended before its mail was sent. */
 function changedAt(server: ServerTable, reason: string | null, now: number): number | null {
   return reason === null && server.hold_changed_at !== null ? null : now
 }
 
-/** The other columns of a server that the operator suspends while it is suspended for another reason. */
+/** The further changes to a server that the operator suspends while it is already suspended for another reason. */
 async function heldNow(tx: Queries, server: ServerTable): Promise<Partial<ServerTable>> {
   const isClosed = (await findAccount(tx, server.account_id)).status === 'closed'
   return server.status !== 'suspended' || isClosed ? {} : { status_reason: HELD, delete_at: null }
 }
 
-/** The other columns of a suspended server that the operator releases: it waits for its account, if for anything. */
+/** The further changes to a suspended server that the operator releases: any remaining reason comes from its account. */
 async function leftOver(tx: Queries, server: ServerTable): Promise<Partial<ServerTable>> {
   if (server.status !== 'suspended') return {}
   const rest = await reasonToSuspend(tx, { ...server, suspension_reason: null })
@@ -217,6 +219,6 @@ async function resume(
   const change = { status_reason: null, suspended_from: null, delete_at: null }
   if (server.suspended_from === 'running') await begin(tx, server, 'start', {}, { now, change })
   else await updateServer(tx, server, { ...change, status: 'stopped', updated_at: now })
-  // A server that was free, such as one whose create failed, stays so.
+  // A server that was never billed, such as one whose create failed, stays free.
   if (server.billed_since !== null) await billServer(tx, server, true, now)
 }

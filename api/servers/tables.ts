@@ -60,9 +60,9 @@ export interface ServerTable {
   /** Traffic that the price includes in a calendar month, and the price of a TB more. */
   traffic_gb: number
   traffic_price: number
-  /** Limit on its speed in both directions; null for none. */
+  /** The limit on its speed in each direction; null: unlimited. */
   bandwidth_mbit: number | null
-  /** The moment whose prices these are. */
+  /** The time whose catalog prices the server has. */
   priced_at: number
   mac: string
   ssh_port: number | null
@@ -71,11 +71,14 @@ export interface ServerTable {
   ipv6: string | null
   /** The private networks that it is in, as JSON: network_id, number, ip_range, ipv4 of each. */
   networks: string
-  /** Its place in the network, from which its addresses follow (drivers/addresses.ts); null once it is gone. */
+  /**
+   * Its number within the installation, which determines its addresses (drivers/addresses.ts); null once it is
+   * deleted.
+   */
   number: number | null
   /** JSON: HostKey[], as last read from the guest's SSH. */
   host_keys: string
-  /** 1 once the machine has a disk: from then on, a missing disk is a loss and is never created anew. */
+  /** 1 once the machine has a disk. If the disk is missing later, it was lost, and an empty one must not replace it. */
   has_disk: number
   /** The snapshot that is being made of its disk, by an operation that leaves the status as it is. */
   copying: string | null
@@ -92,11 +95,14 @@ export interface ServerTable {
   backup_price_hour: number
   /** The snapshot or image that its disk is created from; null: from its template. */
   snapshot_id: string | null
-  /** The same of the disk that is there: a rebuild that fails before it leaves both the disk and this. */
+  /**
+   * The snapshot or image from which the existing disk was created. It differs from snapshot_id until a rebuild
+   * replaces the disk.
+   */
   source_id: string | null
   /** The instance that its guest was set up for (MachineSpec.instanceId); null: the server's id. */
   instance_id: string | null
-  /** Names the rescue system that it boots; null: it boots its own disk. */
+  /** The id of the rescue system that it boots; null: it boots its own disk. */
   rescue_id: string | null
   /** JSON: the login of the rescue system (RescueLogin). */
   rescue_login: string | null
@@ -104,11 +110,11 @@ export interface ServerTable {
   iso_id: string | null
   crash_count: number
   crashed_at: number | null
-  /** When it was found not running although it should; null once people were mailed, or if it ran again before. */
+  /** When it was found down although it should run; null once people were mailed, or once it ran again before that. */
   down_at: number | null
-  /** The operator's reason to keep it suspended, whatever its account; null if they do not. */
+  /** The operator's reason to keep it suspended, whatever the state of its account; null: it is not held. */
   suspension_reason: string | null
-  /** When that reason changed; null once people were mailed, or if it changed back before. */
+  /** When suspension_reason changed; null once people were mailed, or if it changed back before that. */
   hold_changed_at: number | null
   /** The status from before the suspension, which returns after a top-up. */
   suspended_from: 'running' | 'stopped' | null
@@ -127,8 +133,8 @@ export interface WarningTable {
   account_id: string
   kind: WarningKind | ServiceMailKind | `limit_${string}`
   /**
-   * When the state began that it warns of, or for a deletion when that is due: a warning is sent once for each. The
-   * limit itself for one that is nearly reached.
+   * Identifies the occasion, so that it is mailed once. It is the start of the state, the time of a planned deletion,
+   * or the limit that is nearly reached.
    */
   since: number
   sent_at: number

@@ -30,9 +30,9 @@ interface WarningOptions {
   clock: Clock
   secrets: Secrets
   catalog: Pick<Catalog, 'operator'>
-  /** Address at which people open the console. */
+  /** Returns the address at which people open the console. */
   siteUrl: () => string
-  /** The console's page for payments; null if there are no payment providers. */
+  /** Returns the address of the console's page for payments; null if there is no payment provider. */
   billingPage: () => string | null
   /** Called after mails were queued. */
   mailed: () => void
@@ -40,19 +40,20 @@ interface WarningOptions {
   keepSuspendedMs: number | null
 }
 
-/** A warning that an account's people need. */
+/** A warning that the people of an account should get. */
 interface Due {
   accountId: string
   kind: WarningKind
   since: number
-  /** A weaker warning that this one makes needless. */
+  /** A weaker warning that is unnecessary after this one. */
   covers?: { kind: WarningKind; since: number }
   facts?: Partial<WarningFacts>
 }
 
 /**
- * Mails the people of accounts before and when servers are suspended or deleted. It compares the state with what was
- * mailed, so nothing is missed while the service is down. Mails that wait for a mail server are bounded.
+ * Mails people before and after servers are suspended or deleted. It compares the present state with the warnings
+ * that were mailed, so nothing is missed while the service is down. The number of mails that wait for a mail server
+ * is limited.
  */
 export async function warnPeople(options: WarningOptions): Promise<void> {
   const { db, clock, mailed } = options
@@ -122,7 +123,10 @@ async function deletionDue(db: Database, now: number): Promise<Due[]> {
   ]
 }
 
-/** A change of status is not news after a week, and its end only to those who were told. */
+/**
+ * A change of status older than a week is not mailed. Its end is mailed only to accounts that got a mail about the
+ * change.
+ */
 async function statusDue(db: Database, now: number): Promise<Due[]> {
   const rows = await changed.all(db, { after: now - 7 * DAY })
   const due: Due[] = []
@@ -142,13 +146,13 @@ function kindOf({ status, frozen_at }: Pick<AccountTable, 'status' | 'frozen_at'
   return frozen_at === null ? `account_${status}` : 'account_frozen'
 }
 
-/** Finds the accounts whose people were told that servers are suspended, which are not any more. */
+/** Finds the accounts that got a mail about suspended servers, and whose servers have resumed. */
 async function resumedDue(db: Database, now: number): Promise<Due[]> {
   const rows = await unwarned(db, 'resumed', await resumed.all(db, {}), now)
   return rows.map(({ account_id: accountId, since }) => ({ accountId, kind: 'resumed', since }))
 }
 
-// The worker of billing asks these every few seconds: each is compiled once.
+// The billing worker runs these queries every few seconds, so each is compiled once.
 const low = prepared((db) => lowBalances(db))
 const suspended = prepared((db) => suspendedByBalance(db))
 const doomed = prepared((db, { moment }: { moment: number }) => deletionsBefore(db, moment))
@@ -160,7 +164,7 @@ interface Found {
   since: number
 }
 
-/** Returns those that were not warned of this state. The same kind of warning is sent once a day at most. */
+/** Returns the accounts that got no warning about this state. A kind of warning is sent at most once a day. */
 async function unwarned<Row extends Found>(
   db: Database,
   kind: WarningKind,
@@ -227,7 +231,10 @@ async function claim(tx: Queries, warned: WarningTable): Promise<boolean> {
   return numInsertedOrUpdatedRows > 0n
 }
 
-/** A query of the accounts with servers that are suspended because the balance is used up, since then. */
+/**
+ * Queries the accounts with servers that are suspended because the balance is used up, and the time since which it
+ * is.
+ */
 function suspendedByBalance(db: Queries) {
   return db
     .selectFrom('servers')
@@ -245,7 +252,7 @@ function suspendedByBalance(db: Queries) {
     .groupBy(['servers.account_id', 'depleted.since'])
 }
 
-/** A query of the accounts that were mailed one of some kinds after the last mail that takes it back. */
+/** Queries the accounts that got a warning of these kinds, but no mail since that says that it is over. */
 function untold(db: Queries, kinds: readonly WarningKind[], back: WarningKind) {
   return db
     .selectFrom('warnings as told')
@@ -256,7 +263,7 @@ function untold(db: Queries, kinds: readonly WarningKind[], back: WarningKind) {
     .where((eb) => eb.or([eb('back.sent_at', 'is', null), eb('back.sent_at', '<', eb.ref('told.sent_at'))]))
 }
 
-/** A query of the accounts whose servers were suspended for the balance and are not, with the suspension's time. */
+/** Queries the accounts whose servers resumed after a suspension for the balance, with the time of the suspension. */
 function resumedByBalance(db: Queries) {
   const theirs = db
     .selectFrom('servers')
