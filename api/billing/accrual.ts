@@ -24,22 +24,22 @@ export interface Charge {
   amount: number
 }
 
-/** The whole second that a moment falls in, the smallest unit of billing. */
+/** Rounds a time down to whole seconds, the smallest unit of billing. */
 export function wholeSecond(at: number): number {
   return at - (at % 1000)
 }
 
-/** The whole hour (UTC) that a moment falls in. */
+/** Rounds a time down to whole hours (UTC). */
 export function wholeHour(at: number): number {
   return at - (at % HOUR_MS)
 }
 
-/** The end of that hour. */
+/** Returns the end of the hour (UTC) of a time. */
 export function hourAfter(at: number): number {
   return wholeHour(at) + HOUR_MS
 }
 
-/** Midnight of the first day of the calendar month (UTC) that a moment falls in, or of the month after it. */
+/** Returns the start of the calendar month (UTC) of a time, or of the month after it. */
 export function monthStart(at: number, monthsLater: 0 | 1 = 0): number {
   const date = new Date(at)
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + monthsLater, 1)

@@ -226,7 +226,7 @@ async function takeReference(
 
 type Progress = 'documented_until' | 'document_due_at' | 'rolled_until' | 'rolled_after' | 'rolled_entries'
 
-/** Notes which months of an account are in documents or rolled up. */
+/** Notes the month up to which an account's entries are in documents or rolled up. */
 export async function noteProgress(
   db: Queries,
   accountId: string,
@@ -245,7 +245,7 @@ export async function ledgersOf(
   return new Map(rows.map((row) => [row.account_id, row]))
 }
 
-/** Returns those of these accounts that have an entry with a reference. */
+/** Returns the accounts of a list that have an entry with a reference. */
 export async function accountsBooked(
   db: Queries,
   accounts: Lent<{ account_id: string }>,
@@ -283,7 +283,7 @@ export function fundsIn(db: Queries, accountId: string) {
   return own.select((eb) => eb('balance', '+', eb.ref('credit_limit')).as('funds'))
 }
 
-/** Returns what an account has paid in all, less chargebacks; gifts do not count. In units. */
+/** Returns the sum in units of an account's payments, less chargebacks; gifts do not count. */
 export async function paidBy(db: Queries, accountId: string): Promise<number> {
   const row = await paid.first(db, { accountId })
   return row?.paid ?? 0
@@ -297,8 +297,8 @@ export function paidIn(db: Queries, accountId: string) {
 const paid = prepared((db, { accountId }: { accountId: string }) => paidIn(db, accountId))
 
 /**
- * A query of the accounts whose grace period is over: their balance was used up before a moment, or they owe as much as
- * they have ever paid beyond their credit limit. So accounts that never paid have no grace period.
+ * Queries the accounts whose grace period is over. Either the balance was used up before a moment, or the debt beyond
+ * the credit limit equals all payments. So accounts that never paid have no grace period.
  */
 export function accountsOverdue(db: Queries, moment: number) {
   return db
@@ -310,7 +310,7 @@ export function accountsOverdue(db: Queries, moment: number) {
     )
 }
 
-/** A query of the accounts that have something to spend. */
+/** Queries the accounts that can still spend money. */
 export function accountsInCredit(db: Queries) {
   return db
     .selectFrom('ledgers')
@@ -330,7 +330,7 @@ export async function listTransactions(db: Queries, lent: NamedItems, accountId:
   const ids = new Set(entries.flatMap(({ item_id }) => item_id ?? []))
   const names = await namesOf(db, lent, accountId, [...ids])
   const items = entries.map((entry) => ({ ...entry, item_name: names.get(entry.item_id ?? '') ?? null }))
-  // Only the numbers of entries that were rolled up are missing.
+  // The last sequence counts the entries, since only those that were rolled up have left gaps.
   const ledger = await db
     .selectFrom('ledgers')
     .select((eb) => eb(eb.fn.coalesce('sequence', eb.lit(0)), '-', eb.ref('rolled_entries')).as('total'))
@@ -348,7 +348,7 @@ export async function namesOf(db: Queries, items: NamedItems, accountId: string,
 }
 
 /**
- * @param moment if the balance was used up before it, the grace period is over
+ * @param moment the grace period is over if the balance was used up before this time
  * @throws ApiError insufficient_balance
  */
 export async function requireGrace(

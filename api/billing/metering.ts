@@ -7,7 +7,7 @@ import { ratesSince } from './rates.ts'
 import type { BillingMeterTable, ItemType } from './tables.ts'
 import { includedBytes, trafficCharge } from './traffic.ts'
 
-/** Items that one transaction charges: few enough that requests need not wait long for it. */
+/** The most items that one transaction charges. It holds locks, for which requests must not wait long. */
 const BATCH = 500
 
 /** The project of each item; `is_gone` is 1 for one that was deleted. */
@@ -16,7 +16,10 @@ export type BilledItems = Lent<{ item_id: string; project_id: string; is_gone: n
 export interface MeteringOptions {
   db: Database
   items: BilledItems
-  /** Called for an item that could not be charged, and with null for a batch that is then charged one by one. */
+  /**
+   * Called for an item that could not be charged. A null item reports a failed batch, which is then charged item by
+   * item.
+   */
   onFault?: (item: { item_type: ItemType; item_id: string } | null, error: unknown) => void
 }
 
@@ -34,7 +37,7 @@ export async function chargeDue(options: MeteringOptions, now: number): Promise<
       .transaction()
       .execute((tx) => chargeBatch(tx, items, now))
       .catch((error) => {
-        // Another process kept an account locked for long: that is no item's fault, and the next look charges them.
+        // Another process has locked an account for long. No item is at fault, and the next round charges them.
         if (isLockFailure(error)) return 0
         options.onFault?.(null, error)
         return chargeOneByOne(options, now)
@@ -44,7 +47,7 @@ export async function chargeDue(options: MeteringOptions, now: number): Promise<
   }
 }
 
-/** An item that can't be charged must not keep the others from it: it is postponed for an hour, and reported. */
+/** Charges items in transactions of their own. An item that can't be charged is postponed for an hour and reported. */
 async function chargeOneByOne({ db, items, onFault }: MeteringOptions, now: number): Promise<number> {
   const due = await dueNow.all(db, { now })
   let locked = 0
@@ -85,7 +88,7 @@ export async function chargeBatch(
   const meters = await lockDue(tx, now, only)
   if (meters.length === 0) return 0
   const ids = meters.map((meter) => meter.item_id)
-  // At the beginning of a month the previous one is read once more.
+  // Right after the start of a month, this still includes the previous month.
   const oldest = Math.min(...meters.map((meter) => monthStart(meter.charged_until - 1)))
   const [rates, found] = [await ratesSince(tx, ids, oldest), await findItems(tx, items, ids)]
   const sent = await sentSince(tx, ids, oldest)
@@ -114,19 +117,19 @@ export async function chargeBatch(
   return meters.length
 }
 
-/** The usage of an item, and the moment up to which it is charged. */
+/** The rates and traffic of an item, and the time up to which it is to be charged. */
 interface Used {
   rates: readonly Rate[]
-  /** Bytes, by the start of the calendar month. */
+  /** The bytes sent in each calendar month, by its start. */
   sent: ReadonlyMap<number, number>
   isGone: boolean
   until: number
 }
 
-/** The charges for an item up to a moment, and its meter after them. */
+/** Computes the charges for an item up to a time, and the state of its meter after them. */
 export function readMeter(meter: BillingMeterTable, { rates, sent, isGone, until }: Used) {
   const last = rates.at(-1)
-  // A late charge may meet a rate that has ended since: the time up to its end is charged with its own hour.
+  // A charge that is late may find a rate that ended after `until`: the rest of its time belongs to a later hour.
   const isLeft = last !== undefined && (last.ends_at === null || last.ends_at > until)
   const charges = chargesBetween(rates, meter.charged_until, until).map(
     (charge): typeof charge & { bytes: number | null } => ({ ...charge, bytes: null }),
@@ -157,9 +160,8 @@ export function readMeter(meter: BillingMeterTable, { rates, sent, isGone, until
 }
 
 /**
- * The time between two moments, in pieces of calendar months, each with the hour that it is charged in. A sampler that
- * was slow at midnight records traffic of the old month after its last charge, so the first charge of the next month
- * includes it.
+ * Splits the time between two moments at the ends of calendar months, each part with the hour of its charge. At the
+ * start of a month, the previous month is included: a slow sampler may record its traffic after its last charge.
  */
 function trafficStretches(from: number, until: number) {
   const stretches = stretchesBetween(from, until).map((stretch) => ({
@@ -187,7 +189,7 @@ function dueMeters(db: Queries, now: number) {
 
 /** Returns the meters that are due, locked until this transaction ends. */
 async function lockDue(tx: Queries, now: number, only?: string): Promise<BillingMeterTable[]> {
-  // Items that another process is just charging are left to it.
+  // The query skips items that another process is charging at this moment.
   const due = only ? [] : await dueUnlocked.all(tx, { now })
   const ids = only ? [only] : due.map((meter) => meter.item_id)
   if (ids.length === 0) return []
@@ -196,7 +198,7 @@ async function lockDue(tx: Queries, now: number, only?: string): Promise<Billing
       .updateTable('billing_meters')
       .set((eb) => ({ due_at: eb.ref('due_at') }))
       .where('item_id', 'in', ids)
-      // Another process may have moved them since they were listed.
+      // Another process may have charged them since they were listed.
       .where('due_at', '<=', now)
       .returningAll()
       .execute()
@@ -218,7 +220,7 @@ async function moveMeters(tx: Queries, meters: readonly BillingMeterTable[]): Pr
     .execute()
 }
 
-/** An hour belongs to the project in which the item is when it is charged. */
+/** Finds the items with their projects. An hour belongs to the item's project at the time of the charge. */
 export async function findItems(tx: Queries, items: BilledItems, itemIds: readonly string[]) {
   const rows = await tx
     .selectFrom(items(tx).as('items'))
@@ -228,7 +230,7 @@ export async function findItems(tx: Queries, items: BilledItems, itemIds: readon
   return new Map(rows.map((row) => [row.item_id, row]))
 }
 
-/** A query of the items that have cost something or may do so; the SQL of their features joins it. */
+/** Queries the items that have cost something or may still do so. Other features join it. */
 export function chargedItems(db: Queries) {
   return db.selectFrom('billing_meters').select('item_id')
 }

@@ -36,7 +36,7 @@ export async function changeRate(
   const at = Math.max(now, meter.charged_until, last?.ends_at ?? last?.starts_at ?? 0)
   if (last?.ends_at === null) await endRate(tx, item_id, last.starts_at, at)
   if (price) await insertRate(tx, item, price, at)
-  // A meter that runs is read at the end of its hour in any case.
+  // A running meter is due at the end of its hour anyway.
   if (meter.due_at !== null || !price) return
   await tx
     .updateTable('billing_meters')
@@ -46,7 +46,7 @@ export async function changeRate(
 }
 
 /**
- * Begins to bill an item: changeRate with fewer statements, for an item that was most likely never billed before.
+ * Begins to bill an item that was probably never billed before, with fewer statements than changeRate.
  */
 export async function beginRate(tx: Queries, item: BilledItem, price: Price, moment: number): Promise<void> {
   const at = wholeSecond(moment)
@@ -108,7 +108,7 @@ export function lastRate(tx: Queries, itemId: string) {
     .executeTakeFirst()
 }
 
-/** More changes of a price in a row than a customer makes in a day. */
+/** More changes of price than a customer makes in a day. */
 const SOME_RATES = 100
 
 /**
@@ -151,16 +151,17 @@ export async function ratesSince(
   return rates
 }
 
-/** Charges look back to the beginning of their calendar month. */
+/** A rate is needed this long after its end, since charges look back to the start of their calendar month. */
 const MONTH_MS = 31 * 24 * 3600_000
 
 /**
- * Deletes some of the rates that ended before a moment, once they and the month in which they ended are charged. The
- * ledger keeps their charges. @returns the number deleted
+ * Deletes some of the rates that ended before a moment, once they and the month in which they ended are charged.
+ * The ledger keeps their charges.
+ * @returns the number deleted
  */
 export async function forgetRates(db: Database, before: number, limit: number): Promise<number> {
   const { numDeletedRows } = await db
-    // Otherwise PostgreSQL may look for them anew for each row of the table.
+    // Without MATERIALIZED, PostgreSQL may repeat this query for every row of the table.
     .with(
       (cte) => cte('old').materialized(),
       (select) =>
@@ -169,7 +170,7 @@ export async function forgetRates(db: Database, before: number, limit: number): 
           .innerJoin('billing_meters as meter', 'meter.item_id', 'rates.item_id')
           .select(['rates.item_id', 'rates.starts_at'])
           .where('rates.ends_at', '<', before)
-          // A meter that is never due has charged everything.
+          // A meter without a due time has charged everything.
           .where((eb) =>
             eb.or([
               eb('meter.due_at', 'is', null),

@@ -4,26 +4,26 @@ import { monthStart } from './accrual.ts'
 import { insertEntries, lockLedgers, noteProgress } from './ledger.ts'
 import type { TransactionTable } from './tables.ts'
 
-/** Accounts and entries that one round looks at: charges wait for it. */
+/** One round looks at no more accounts and entries than these, because charges wait for it. */
 const ACCOUNTS_AT_ONCE = 20
 const ENTRIES_A_ROUND = 20_000
-/** Entries of one transaction at most, for an account with more items than it usually has. */
+/** The most entries of one transaction, for accounts with very many items. */
 const MOST_AT_ONCE = 32_000
 
 export interface RollingUp {
   db: Database
   clock: Clock
-  /** The time for which each charge is kept by itself; null: for ever. */
+  /** The time for which single charges are kept; null: forever. */
   keepMs: number | null
-  /** True if documents are issued, for which charges wait. */
+  /** True if documents are issued. Charges are rolled up only after the document of their month. */
   hasDocuments: boolean
-  /** Entries of one transaction, which keeps other writers waiting (default: 2,000). Accounts with more items have more. */
+  /** The entries of one transaction, for which other writers wait (default: 2,000; more for accounts with many items). */
   entriesAtOnce?: number
   /** Called for an account whose charges could not be rolled up. */
   onFault?: (accountId: string, error: unknown) => void
 }
 
-/** The charges of a time that were booked before a moment. */
+/** The charges of a period that were booked before a time. */
 interface Stretch {
   accountId: string
   from: number
@@ -31,17 +31,17 @@ interface Stretch {
   bookedBefore: number
 }
 
-/** The entry to continue after, and the number of entries to read there. */
+/** The entry after which to continue, and the number of entries to read from there. */
 interface Place {
   after: number
   limit: number
 }
 
 /**
- * Rolls up the charges of months that ended long ago, for some of the accounts that have such. Charges between two
- * entries of another kind become one entry for each item, the last of them, with their sum: all balances beside them,
- * and the sums by item, project and month, stay as they are. Each step is a transaction that locks the account's
- * ledger and notes the place, so that any number of processes may do this, and any may die.
+ * Rolls up charges of months that ended long ago, for some of the accounts that have them. In each run of consecutive
+ * charges, those of an item are replaced by one entry with their sum, in the place of the last. All balances around
+ * the run stay the same, as do the sums by item, project and month. Each step is a transaction that locks the
+ * account's ledger and notes its place. So any number of processes may do this, and die at any time.
  */
 export async function rollUpDue(options: RollingUp): Promise<void> {
   const { db, clock, keepMs, hasDocuments, entriesAtOnce = 2_000, onFault } = options
@@ -52,7 +52,8 @@ export async function rollUpDue(options: RollingUp): Promise<void> {
     .selectFrom('ledgers')
     .select(['account_id', 'rolled_until'])
     .where('rolled_until', '<', until)
-    // A document of an earlier month, if one is to come, tells late charges by their numbers.
+    // A document that is still to be issued recognizes late charges by their sequence, so its month must not be
+    // rolled up yet.
     .$if(hasDocuments, (query) =>
       query.where((eb) => eb.or([eb('documented_until', '=', 0), eb('documented_until', '>=', until)])),
     )
@@ -73,7 +74,7 @@ export async function rollUpDue(options: RollingUp): Promise<void> {
     }
 }
 
-/** Returns the first month that has charges in a stretch, or all of the stretch if none has. */
+/** Narrows a stretch to its first month with charges; returns it unchanged if it has none. */
 async function firstMonth(db: Queries, stretch: Stretch): Promise<Stretch> {
   const first = await chargesOf(db, stretch).select('hour').orderBy('hour').limit(1).executeTakeFirst()
   if (first?.hour == null) return stretch
@@ -85,7 +86,7 @@ function chargesOf(db: Queries, { accountId, from, until }: Stretch) {
   return own.where('hour', '>=', from).where('hour', '<', until)
 }
 
-/** @returns the number of entries that may still be looked at in this round */
+/** @returns the number of entries that this round may still read */
 async function rollUpMonth(
   db: Database,
   month: Stretch,
@@ -94,7 +95,7 @@ async function rollUpMonth(
   const { first, last } = await chargesOf(db, month)
     .select(({ fn }) => [fn.min<number | null>('sequence').as('first'), fn.max('sequence').as('last')])
     .executeTakeFirstOrThrow()
-  // The first entry of a ledger begins the chain, and stays.
+  // The first entry of a ledger is never rolled up: the chain begins with it.
   let place: Place | null = first === null ? null : { after: Math.max(1, first - 1), limit }
   let rest = left
   while (place !== null && place.after < last) {
@@ -130,7 +131,7 @@ function rollUpAfter(db: Database, month: Stretch, { after, limit }: Place): Pro
       if (run.at(-1) === last && entries.length === limit)
         cutOff = { begin: run[0]?.previous ?? 0, isRolledUp: rolled.length * 2 <= limit }
     }
-    // A run that the limit cut off goes on from where it began, with what is rolled up of it.
+    // If the limit cut a run off, the next step starts at its beginning again, so that its parts are rolled up together.
     const isWider = cutOff !== null && !cutOff.isRolledUp && limit < MOST_AT_ONCE
     const next = cutOff?.isRolledUp || isWider ? (cutOff?.begin ?? 0) : last.sequence
     const rolled_entries = ledger.rolled_entries + taken
@@ -139,7 +140,7 @@ function rollUpAfter(db: Database, month: Stretch, { after, limit }: Place): Pro
   })
 }
 
-/** Returns the parts that follow each other and are all charges of the month. */
+/** Returns the runs of consecutive entries that are charges of the month. */
 function runsOf(entries: readonly TransactionTable[], { from, until, bookedBefore }: Stretch) {
   const runs: TransactionTable[][] = []
   let run: TransactionTable[] = []
@@ -153,13 +154,13 @@ function runsOf(entries: readonly TransactionTable[], { from, until, bookedBefor
   return runs
 }
 
-/** Returns the charges with all that were for the same put into the last of them. */
+/** Merges charges for the same item and project into the last of them. */
 export function rolledUp(charges: readonly TransactionTable[]): TransactionTable[] {
   const sums = new Map<string, TransactionTable>()
   for (const charge of charges) {
     const key = [charge.item_id, charge.project_id, charge.bytes === null].join()
     const sum = sums.get(key)
-    // An entry that is set anew comes last in the map.
+    // Deleting first moves the key to the end of the map.
     sums.delete(key)
     sums.set(key, sum ? added(sum, charge) : charge)
   }

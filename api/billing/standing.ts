@@ -51,12 +51,12 @@ export function standing(
 
 function depletedSince(ledger: LedgerTable, isDepleted: boolean, now: number) {
   const { depleted_since } = ledger
-  // A time that was noted while the clock was ahead counts from now.
+  // A time in the future was noted while the clock was ahead: the present time replaces it.
   if (isDepleted) return Math.min(depleted_since ?? now, now)
   return fundsOf(ledger) > 0 ? null : depleted_since
 }
 
-/** A query of the accounts whose balance is low, with what they can spend, for the features that warn of it. */
+/** Queries the accounts whose balance is low, with the amount that they can spend, for warnings. */
 export function lowBalances(db: Queries) {
   return db
     .selectFrom('ledgers')
@@ -98,7 +98,7 @@ export function countStandings(db: Queries): Promise<{ standing: string; total: 
     .execute()
 }
 
-/** True if the balance is not below the line of an automatic top-up, so that the next fall below it counts. */
+/** True if the balance is not below the line of automatic top-ups, so that the next fall below it triggers one. */
 export function isAboveLine({ balance, top_up_below }: LedgerTable): boolean {
   return top_up_below !== null && balance >= top_up_below
 }
@@ -114,7 +114,7 @@ export async function setTopUpLine(tx: Queries, accountId: string, below: number
 }
 
 /**
- * Sets the amount that an account may owe: it pays afterwards. A lower one holds from the next charge on.
+ * Sets the amount that an account may owe, so that it can pay afterwards. A lower limit applies from the next charge on.
  * @param limit units; 0: the account pays in advance
  */
 export async function setCreditLimit(tx: Queries, accountId: string, limit: number): Promise<void> {
@@ -132,7 +132,7 @@ export async function setCreditLimit(tx: Queries, accountId: string, limit: numb
     .execute()
 }
 
-/** A query of the accounts that are below their line, and may be topped up. */
+/** Queries the accounts whose balance is below their line, and for which a top-up may begin. */
 export function belowTopUpLine(db: Queries, now: number) {
   return db
     .selectFrom('ledgers')
@@ -141,7 +141,7 @@ export function belowTopUpLine(db: Queries, now: number) {
     .where('top_up_at', '<=', now)
 }
 
-/** Takes the fall of a balance below its line, which happens once. @returns false if it was taken before */
+/** Claims the top-up for a balance that fell below its line. @returns false if another process has claimed it */
 export async function takeFall(tx: Queries, accountId: string, now: number): Promise<boolean> {
   const { numUpdatedRows } = await tx
     .updateTable('ledgers')
@@ -153,7 +153,7 @@ export async function takeFall(tx: Queries, accountId: string, now: number): Pro
   return numUpdatedRows > 0n
 }
 
-/** Lets an account be topped up automatically from a moment on. */
+/** Sets the time from which an account may be topped up automatically again. */
 export async function postponeTopUp(tx: Queries, accountId: string, until: number): Promise<void> {
   await tx.updateTable('ledgers').set({ top_up_at: until }).where('account_id', '=', accountId).execute()
 }

@@ -33,8 +33,8 @@ export interface TransactionTable {
   /** The item's id again: processes of the previous version find the entry by it. */
   server_id: string | null
   /**
-   * For a charge: the item's project at that time, the hour in which it begins, and the seconds billed. If the item
-   * moved to another account then, the hour is the last millisecond that was this account's.
+   * For a charge: the item's project at the time, the hour in which the charge begins, and the seconds billed. If the
+   * item then moved to another account, the hour is the last millisecond for which this account pays.
    */
   project_id: string | null
   hour: number | null
@@ -74,12 +74,12 @@ export interface LedgerTable {
   document_due_at: number
   /** The balance below which the account is topped up automatically; null: never. */
   top_up_below: number | null
-  /** The time from which that may happen; null: not before the balance has been above the line. */
+  /** The time from which a top-up may begin; null: not before the balance has been above the line again. */
   top_up_at: number | null
-  /** The end of the last month whose charges are rolled up (0: none yet), and the entry up to which the next one is. */
+  /** The end of the last month that is rolled up (0: none yet), and the entry up to which the following month is. */
   rolled_until: number
   rolled_after: number
-  /** The entries that this took away. */
+  /** The number of entries that were removed by rolling up. */
   rolled_entries: number
 }
 
@@ -95,7 +95,7 @@ export interface RateTable {
   account_id: string
   price_hour: number
   price_month: number
-  /** Bytes that a server may send in a calendar month for its price, and the price of a TB beyond that. */
+  /** The traffic in GB that a calendar month includes, and the price in units of each further TB. */
   traffic_gb: number
   traffic_price: number
 }

@@ -13,10 +13,9 @@ export interface TrafficCharge {
 }
 
 /**
- * Returns the traffic that a server's price includes in a calendar month, as of a moment in it: each rate adds its
- * allowance for the share of the month that it holds. An existing server is assumed to stay until the month ends, so
- * it has its whole allowance from its first day. A deleted one keeps the share of its time; otherwise replacing
- * servers would bring a new allowance each time.
+ * Returns the traffic that a server's price includes in a calendar month, as of a time in it. Each rate adds its
+ * share of the month. A server that exists is assumed to stay, so it has its allowance up to the end of the month. A
+ * deleted one has only the share of its time: otherwise each replacement would bring a new allowance.
  * @param rates oldest first
  * @param at the month's start, and the moment in it
  * @returns bytes
@@ -43,8 +42,8 @@ export function trafficCost(bytes: number, priceTb: number): number {
 }
 
 /**
- * Returns the charge for traffic of a month beyond what is included or charged already. The charges of a month add up
- * to the price of all of it. If the price changes, each byte costs the price at the time of its charge.
+ * Returns the charge for a month's traffic that is neither included nor charged yet. The charges of a month add up to
+ * the price of all its excess traffic. If the price changes, each byte costs the price at the time of its charge.
  * @param included from includedBytes
  * @returns null if it is less than a kopeck
  */

@@ -32,14 +32,14 @@ export async function usageOf(
     .innerJoin(items(db).as('items'), 'items.item_id', 'transactions.item_id')
     .select(({ fn }) => [
       'items.item_id',
-      // An item that moved has a name of its new owner's.
+      // The name of an item that moved to another account belongs to its new owner, and is not shown.
       sql<string>`CASE WHEN items.account_id = transactions.account_id THEN items.name ELSE items.item_id END`.as(
         'item_name',
       ),
       // A charge has an item and its project: only other entries have null there.
       sql<ItemType>`transactions.item_type`.as('item_type'),
       sql<string>`transactions.project_id`.as('project_id'),
-      // The time of a charge for traffic is charged by itself.
+      // Charges for traffic have no time of their own: the charge for the hour counts it.
       sql<string | number>`sum(CASE WHEN bytes IS NULL THEN seconds ELSE 0 END)`.as('seconds'),
       sql<string | number>`sum(CASE WHEN bytes IS NULL THEN 0 ELSE amount END)`.as('traffic_amount'),
       fn.sum<string | number>('transactions.amount').as('amount'),
@@ -62,8 +62,8 @@ export async function usageOf(
 }
 
 /**
- * The sum of the charges after an entry, up to the last entry of a ledger. It follows from the balances and from the few
- * entries that are no charges. Of what was on the balance at that entry, at most `left` still is: debits took the rest.
+ * Returns the sum of the charges after an entry, computed from the balances and the few entries that are not charges.
+ * `left` is the most that can remain of the balance at that entry; debits have taken the rest.
  * @returns units
  */
 export async function chargedAfter(
@@ -76,7 +76,7 @@ export async function chargedAfter(
   const others = await own
     .select('amount')
     .where('hour', 'is', null)
-    // The sum keeps the index of the sequence out, which would read all charges.
+    // The `+ 0` rules out the index of the sequence, with which the database would read all charges.
     .where(sql<boolean>`sequence + 0 > ${after} AND sequence + 0 <= ${sequence ?? 0}`)
     .orderBy(sql`sequence + 0`, 'desc')
     .execute()

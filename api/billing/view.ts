@@ -24,12 +24,12 @@ export function transactionView(row: TransactionTable & { item_name: string | nu
   }
 }
 
-/** Clients of earlier versions only know servers, and no other items. */
+/** Clients of earlier versions only know servers, so other items have null here. */
 function ifServer(type: ItemType | null, value: string | null): string | null {
   return type === 'server' ? value : null
 }
 
-/** Usually "2026-11-20 13:00 UTC, 1 h". It is composed on reading, as each server has hundreds of them a month. */
+/** Usually "2026-11-20 13:00 UTC, 1 h". It is not stored, as each server has hundreds of charges a month. */
 function chargeDescription(hour: number, { first_hour, seconds, bytes }: TransactionTable): string {
   const when = `${first_hour === null ? '' : `${minute(first_hour)} to `}${minute(hour)} UTC`
   if (bytes !== null) return `${when}, ${gigabytes(bytes)} GB of traffic`
@@ -82,7 +82,7 @@ export function usageView(
   }
 }
 
-/** The same as CSV (RFC 4180). Volumes, snapshots and images have names of any signs. */
+/** Formats usage as CSV (RFC 4180). Names may have any characters, so they are quoted. */
 export function usageCsv(rows: readonly UsageRow[], at: number): string {
   const lines = rows.map(({ item_type, item_id, item_name, project_id, seconds, amount }) => {
     const server = [ifServer(item_type, item_id) ?? '', ifServer(item_type, item_name) ?? '']
@@ -98,7 +98,7 @@ export function monthName(at: number): string {
   return isoTime(at).slice(0, 7)
 }
 
-/** Seconds as hours with four decimals: the printer of money serves, as it has four decimals too. */
+/** Formats seconds as hours with four decimals, like money, whose formatter it uses. */
 export function hoursOf(seconds: number): string {
   return formatMoney(divideHalfUp(seconds * 10_000, 3600), 4)
 }

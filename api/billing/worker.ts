@@ -19,7 +19,7 @@ interface BillingWorkerOptions {
   reprice: (now: number) => Promise<void>
   /** Suspends servers of accounts whose balance is used up, and resumes them after a top-up. */
   suspendAndResume: () => Promise<void>
-  /** Mails the people of accounts before and when this happens. */
+  /** Mails people before and when servers are suspended, resumed or deleted. */
   warn: () => Promise<void>
   /** Books the end of credits. */
   expireCredits: () => Promise<unknown>
@@ -55,8 +55,8 @@ export class BillingWorker {
   }
 
   /**
-   * Runs one round. Prices come first, so that no hour is charged at a price that has ended. All processes that work
-   * charge, each the items that no other one is charging; the rest is a duty.
+   * Runs one round. Prices change first, so that no hour is charged at a price that has ended. Every process charges
+   * items that no other one is charging; one process has the duty to do the rest.
    */
   async look(): Promise<void> {
     const { db, clock, log, peers, items, reprice, suspendAndResume, warn } = this.#options

@@ -20,8 +20,8 @@ export interface Adjustment {
 }
 
 /**
- * Checks a correction against an invoice and its earlier corrections. VAT is the difference of what the whole invoice
- * has before and after, so that rounding never adds up to more than its own.
+ * Checks a correction against an invoice and its earlier corrections. Its VAT is the difference between the VAT of
+ * the whole invoice before and after it, so that rounding errors do not add up.
  * @throws ApiError correction_too_large; validation_failed for an item that the invoice does not name
  */
 export function adjust(

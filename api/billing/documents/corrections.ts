@@ -23,7 +23,7 @@ import type { Sums } from './vat.ts'
 
 const NOTES = { credit_note: 'Credit note', debit_note: 'Debit note' }
 
-/** A reference was used for something else than this correction. */
+/** The reference belongs to another correction. */
 export class ReferenceUsed extends Error {}
 
 interface Order extends CorrectionOrder {
@@ -126,7 +126,7 @@ async function booked(tx: Queries, clock: Clock, booking: Booking): Promise<Docu
   const { order, original, adjustment, sequence, ofAccount } = booking
   const { accountId, reference, reason, type } = order
   const { vat, total } = adjustment.change
-  // The prefix of the invoice: both are of one series.
+  // The number has the prefix of its invoice, because both belong to one series.
   const number = `${original.number.slice(0, -String(original.sequence).length)}${sequence}`
   const { entry, isNew } = await post(tx, clock, {
     ...{ accountId, type: 'correction', amount: 0 - total, reference },

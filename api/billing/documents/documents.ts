@@ -61,7 +61,7 @@ export async function findDocument(
   )
   const rows = await own
     .select(['document_id', 'type', 'number', 'total', 'issued_at', 'sha256'])
-    // Those of the corrections are not read.
+    // The contents of corrections are not read.
     .select(sql<string>`CASE WHEN document_id = ${documentId} THEN content ELSE '' END`.as('content'))
     .orderBy('issued_at')
     .orderBy('sequence')

@@ -17,9 +17,9 @@ import type { DocumentContent } from './schema.ts'
 import type { DocumentTable } from './tables.ts'
 import { percentOf, sumsOf } from './vat.ts'
 
-/** Accounts that one round looks at: charges wait for it. */
+/** One round looks at no more accounts than these, because charges wait for it. */
 const AT_ONCE = 50
-/** The time after which an account is looked at again whose items are not charged for the whole month. */
+/** The pause before another look at an account that is not yet charged for the whole month. */
 const CHARGED_IN_MS = 10 * 60_000
 const AFTER_FAULT_MS = 3600_000
 
@@ -74,7 +74,7 @@ async function issueNext(
 ): Promise<void> {
   const now = options.clock.now()
   const ledger = (await lockLedgers(tx, [accountId])).get(accountId)
-  // Another process may have been first.
+  // Another process may have issued it.
   if (!ledger || ledger.document_due_at > now) return
   const from = Math.max(ledger.documented_until, seller.firstMonth)
   const until = monthStart(from, 1)
@@ -152,13 +152,13 @@ async function issue(tx: Queries, options: Issuing, given: Issue): Promise<void>
   })
 }
 
-/** Statements need no mail, nor do months long past, of which a seller who is set late issues many at once. */
+/** Statements need no mail. Nor do months long ago: an operator who sets the seller late issues many of them at once. */
 function mailAt({ type, issued_at }: DocumentContent, until: number): number | null {
   const now = Date.parse(issued_at)
   return type === 'invoice' && monthStart(until, 1) > now ? now : null
 }
 
-/** The row of the series is locked until the transaction ends; one that fails takes no number. */
+/** Locks the row of the series until the transaction ends, so that a failed transaction uses up no number. */
 export async function nextNumber(tx: Queries, seller: string): Promise<number> {
   const { last_number } = await tx
     .insertInto('document_series')

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Queries } from '../../database/database.ts'
 import type { ItemType, TransactionTable } from '../tables.ts'
 
-/** Lines of a document for items, and for payments and the like; the rest is summed up. */
+/** The most lines of a document for items, and for other entries; all further ones are summed up. */
 export const MOST_LINES = 1_000
 
 /** The entries of a month that no document has yet, and those of earlier months that were booked after their documents. */
@@ -42,7 +42,7 @@ export interface Movement {
   /** The items that cost the most. */
   items: ItemSum[]
   types: TypeSum[]
-  /** The first entries that are no charges. */
+  /** The first entries that are not charges. */
   booked: Booked[]
   sums: BookedSum[]
 }
@@ -70,7 +70,7 @@ function others(db: Queries, { accountId, from, until, after }: Stretch) {
 // PostgreSQL sums bigints to numeric, which its driver hands over as text.
 type Sum = string | number
 const charged = {
-  // The time of a charge for traffic is charged by itself.
+  // Charges for traffic have no time of their own: the charge for the hour counts it.
   seconds: sql<Sum>`sum(CASE WHEN bytes IS NULL THEN seconds ELSE 0 END)`,
   traffic: sql<Sum>`sum(CASE WHEN bytes IS NULL THEN 0 ELSE amount END)`,
   amount: sql<Sum>`sum(amount)`,

@@ -9,7 +9,7 @@ export const LARGE = 16
 const NORMAL = 9
 const ROW = 14
 
-/** A long document takes a second of the processor, and as many megabytes as it has pages: they wait for each other. */
+/** A long document takes a second of CPU time and a megabyte for each page, so documents are printed one at a time. */
 const printing = new Semaphore(1)
 
 /**
@@ -30,7 +30,7 @@ export function printed(
       margin: 0,
       bufferPages: true,
       lang: about.language,
-      // Otherwise the bytes would depend on the time of the rendering.
+      // A fixed date keeps the bytes independent of the time of printing.
       info: { Title: about.title, CreationDate: new Date(about.at) },
     })
     const sheet = new Sheet(pdf)
@@ -41,7 +41,7 @@ export function printed(
 
 interface Row {
   text: string
-  /** The columns of numbers, of which the first is free unless a table has three. */
+  /** The columns of numbers; `first` is empty unless a table has three. */
   first?: string
   second?: string
   amount?: string
@@ -75,7 +75,7 @@ export class Sheet {
   async row({ text, first, second = '', amount = '', isBold = false, indent = 0 }: Row): Promise<void> {
     if (this.#y + ROW > BOTTOM) {
       this.#breakPage()
-      // Requests must not wait for all pages.
+      // Other requests get a turn after each page.
       await new Promise(setImmediate)
     }
     this.#use(isBold, NORMAL)

@@ -15,7 +15,10 @@ export interface DocumentTable {
   /** The sequence with the prefix that was in force. */
   number: string
   type: 'invoice' | 'statement' | 'credit_note' | 'debit_note'
-  /** The start of the month; -1, -2… for an account's corrections, so that the last month's is none of them. */
+  /**
+   * The start of the month (milliseconds). Corrections have -1, -2… instead, so that none counts as a document of
+   * the last month.
+   */
   month: number
   /** For a correction: the id of the corrected document, JSON of Corrected, and the operator's reference. */
   corrects: string | null
@@ -32,7 +35,7 @@ export interface DocumentTable {
   /** SHA-256 of the content, hex. */
   sha256: string
   issued_at: number
-  /** When its people are to be mailed about it; null if they were, or need no mail. */
+  /** When the mail about it is due; null if it was sent or is not needed. */
   mail_at: number | null
 }
 

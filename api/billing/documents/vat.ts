@@ -10,7 +10,7 @@ export interface Sums {
   total: number
 }
 
-/** Splits or raises what was charged, which is rounded once, half up to kopecks. @param charged units */
+/** Takes VAT out of the charged amount, or adds it, rounded once, half up to kopecks. @param charged units */
 export function sumsOf(charged: number, vat: Vat | null): Sums {
   if (vat === null) return { net: charged, vat: 0, total: charged }
   const { rate, isIncluded } = vat

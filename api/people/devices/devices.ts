@@ -29,15 +29,15 @@ const DAY = 24 * 3600_000
 const LIVES_MS = 10 * MINUTE
 const TOKEN_LIVES_MS = 90 * DAY
 const INTERVAL_MS = 5_000
-/** A program that counts its seconds a little faster is on time. */
+/** A program whose clock runs a little faster still polls on time. */
 const TOLERANCE_MS = 500
 /** Limit for all networks together. */
 const MOST_WAITING = 10_000
-/** There are no vowels, so that no code is a word, and no letters that look alike. */
+/** Without vowels no code forms a word; letters that look alike are left out, too. */
 const LETTERS = 'BCDFGHJKLMNPQRSTVWXZ'
 const LENGTH = 8
 
-/** Errors that mean that the person lost the role a moment ago. */
+/** Errors of a person who has lost the role since they approved the login. */
 const LOST: readonly ProblemType[] = [httpProblems.not_a_member, httpProblems.insufficient_scope]
 
 /** Reply to a program that begins a login. */
@@ -207,7 +207,7 @@ export class DeviceLogins {
     )
   }
 
-  /** It is in memory, so that frequent polls do not cause writes. */
+  /** The pace is kept in memory, so that polls cause no writes. */
   #pending(hash: string): ApiError {
     const now = this.#options.clock.now()
     const { at, everyMs } = this.#pace.get(hash) ?? { at: now, everyMs: INTERVAL_MS }
@@ -228,12 +228,12 @@ function newUserCode(): string {
   return Array.from({ length: LENGTH }, () => LETTERS[randomInt(LETTERS.length)]).join('')
 }
 
-/** A code as people type it. */
+/** Normalizes a code that a person has typed. */
 function canonical(code: string): string {
   return code.toUpperCase().replace(/[^A-Z]/g, '')
 }
 
-/** A code as people read it. */
+/** Formats a code for people, with a dash. */
 export function withDash(code: string): string {
   return `${code.slice(0, LENGTH / 2)}-${code.slice(LENGTH / 2)}`
 }
@@ -247,7 +247,7 @@ function scopesFor(login: DeviceLoginTable, { role }: MemberTable): readonly Sco
   return askedScopes(login) ?? roleScopes[role]
 }
 
-/** A scope that a program requests and a member lacks. */
+/** Returns a scope that the program requests and the member lacks, if there is one. */
 function beyondRole(login: DeviceLoginTable, member: MemberTable) {
   const own = covered(roleScopes[member.role])
   return covered(scopesFor(login, member)).find((scope) => !own.includes(scope))

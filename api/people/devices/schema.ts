@@ -3,7 +3,7 @@ import { Scopes } from '../../accounts/schema.ts'
 import { CreatedAt, nullable, timestamp, uuid, visibleName } from '../../http/contract/fields.ts'
 import { defineProblems } from '../../http/contract/problem.ts'
 
-/** The first four with the codes and the status of RFC 8628. */
+/** The first four have the codes and the status of RFC 8628. */
 export const deviceProblems = defineProblems({
   authorization_pending: { status: 400, title: 'The login is not approved yet' },
   slow_down: {

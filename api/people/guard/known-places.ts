@@ -8,7 +8,10 @@ import { type Source, strangerAt } from './password-queue.ts'
 
 const MOST_KNOWN = 100_000
 
-/** The networks from which people sign in. Attempts of strangers from elsewhere do not block people there. */
+/**
+ * The networks from which people sign in. A person can still sign in there while attempts by strangers use up the
+ * limit.
+ */
 export class KnownPlaces {
   readonly #db: Database
   /** The networks since the start, including those of people who have signed out. */
@@ -41,7 +44,7 @@ export class KnownPlaces {
     }
   }
 
-  /** The source of a password that is tried for a person, who need not exist. */
+  /** Returns the source of an attempt at the password of a person, who may not exist. */
   async sourceOf(email: string, address: string): Promise<Source> {
     return (await this.#isKnown(email, address)) ? { key: email, isKnown: true } : strangerAt(address)
   }

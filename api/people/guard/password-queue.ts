@@ -2,11 +2,11 @@ import { ApiError, httpProblems } from '../../http/contract/problem.ts'
 import { networkOf, siteOf } from '../../http/limits/rate-limit.ts'
 import { Recent } from '../../http/limits/recent.ts'
 
-/** Node has four threads for such work, which also read files for other requests. */
+/** Node's four worker threads also read files for other requests, so only two compute hashes. */
 const AT_ONCE = 2
 const MOST_WAITING = 400
 const MOST_SOURCES = 100_000
-/** Each comparison moves the next one of its source back by this much. */
+/** Each comparison delays the turn of the source's next one by this much. */
 const STEP_MS = 10 * 60_000
 const MOST_BACK_MS = 24 * STEP_MS
 
@@ -17,11 +17,11 @@ export interface Source {
 }
 
 export function strangerAt(address: string): Source {
-  // The owner of a /48 has 65,536 networks, each of which would come first once.
+  // Strangers are told apart by /48, because its owner has 65,536 networks, each of which would come first once.
   return { key: siteOf(address) ?? networkOf(address), isKnown: false }
 }
 
-/** The source of a password that a signed-in person gives. */
+/** Returns the source of a password that a signed-in person has typed. */
 export function signedInSource({ email }: { email: string }): Source {
   return { key: email, isKnown: true }
 }
@@ -31,9 +31,9 @@ interface Waiter {
   begin: PromiseWithResolvers<void>
 }
 
-/** A line in which the source with the fewest comparisons of late comes first. */
+/** A queue in which the sources with the fewest recent comparisons come first. */
 class Line {
-  /** Those that wait, in the order of their turns. */
+  /** Waiting comparisons in the order of their turns. */
   readonly #waiting: Waiter[] = []
   /** The turn of each source's next comparison, if that is in the future. */
   readonly #turns = new Recent<number>(MOST_SOURCES)
@@ -54,7 +54,7 @@ class Line {
     return turn
   }
 
-  /** Waits for a turn. If the line is full, the last one in it is refused. */
+  /** Waits for a turn. If the queue is full, the last one in it is refused. */
   wait(turn: number): Promise<void> {
     const waiter = { turn, begin: Promise.withResolvers<void>() }
     const before = this.#waiting.findLastIndex((other) => other.turn <= turn)
@@ -73,9 +73,9 @@ class Line {
 }
 
 /**
- * The order in which passwords are hashed and compared. Strangers from hundreds of networks must not keep others from
- * signing in: people where they are known have every second place, and otherwise networks with fewer comparisons of
- * late come first.
+ * Decides the order in which passwords are hashed and compared. Strangers from hundreds of networks must not keep
+ * others from signing in. So people in known places get every second turn, and otherwise networks with fewer recent
+ * comparisons come first.
  */
 export class PasswordQueue {
   readonly #now: () => number
@@ -89,7 +89,7 @@ export class PasswordQueue {
     this.#now = now
   }
 
-  /** @throws ApiError rate_limited if there is no room, or if that is so once others came who have waited less */
+  /** @throws ApiError rate_limited if the queue is full, or becomes full with comparisons whose turn is earlier */
   async run<Result>(source: Source, work: () => Promise<Result>): Promise<Result> {
     await this.#enter(source)
     try {

@@ -14,7 +14,7 @@ export interface Cost {
   p: number
 }
 
-/** 32 MiB and about a fifth of a second of one core: as OWASP's cheat sheet has it. */
+/** A hash takes 32 MiB and about a fifth of a second of one core, as OWASP's cheat sheet recommends. */
 const COST: Cost = { logN: 15, r: 8, p: 3 }
 const SALT_BYTES = 16
 const KEY_BYTES = 32
@@ -62,7 +62,7 @@ export class Passwords {
 
   #derive(password: string, source: Source, { logN, r, p, salt }: Cost & { salt: Buffer }): Promise<Buffer> {
     const N = 2 ** logN
-    // The same password may be typed in several ways: NIST SP 800-63B, 3.1.1.2.
+    // Keyboards encode the same characters differently, see NIST SP 800-63B, 3.1.1.2.
     const typed = password.normalize('NFKC')
     return this.#queue.run(source, () => derive(typed, salt, KEY_BYTES, { N, r, p, maxmem: 256 * N * r }))
   }
@@ -77,7 +77,7 @@ function written({ logN, r, p }: Cost, salt: Buffer, key: Buffer): string {
   return ['scrypt', logN, r, p, salt.toString('base64'), key.toString('base64')].join('$')
 }
 
-/** Loaded when a first password is chosen: it is half a megabyte of text. */
+/** The list is half a megabyte, so it is loaded only when somebody chooses a password. */
 let common: Promise<ReadonlySet<string>> | null = null
 
 async function loadCommon(): Promise<ReadonlySet<string>> {

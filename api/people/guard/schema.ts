@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import { MAX_PASSWORD, MIN_PASSWORD } from './passwords.ts'
 
-/** A password as it is sent to sign in: the reply does not reveal its faults. */
+/** The password field of a sign-in. It has no rules, so that replies reveal nothing about the stored password. */
 export const password = (description: string) =>
   Type.String({
     minLength: 1,

@@ -52,7 +52,7 @@ export class Tickets {
   open<Purpose extends keyof Contents>(purpose: Purpose, sealed: string): Ticket<Purpose> {
     const ticket = this.#read(sealed)
     if (ticket?.purpose !== purpose || ticket.expiresAt <= this.#clock.now()) throw ticketInvalid()
-    return ticket as Ticket<Purpose> // what was sealed for this purpose
+    return ticket as Ticket<Purpose> // it was sealed for this purpose
   }
 
   #read(sealed: string): Ticket<keyof Contents> | null {

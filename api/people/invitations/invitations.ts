@@ -176,14 +176,15 @@ export class Invitations {
   }
 
   /**
-   * If several requests redeem it at once, one succeeds. The audit names the person even if they were not signed in.
+   * Uses up an invitation; of several simultaneous requests one succeeds. The audit names the person even if they
+   * were not signed in.
    */
   async #redeem(tx: Queries, invitation: InvitationTable, person: PersonTable): Promise<void> {
     const { clock } = this.#options
     const { account_id: accountId, role } = invitation
     const { person_id: personId } = person
     await asPerson(person, async () => {
-      // Nobody revokes the right to invite between this look and the acceptance.
+      // The lock keeps the inviter's right to invite in force until the acceptance is written.
       await lockAccount(tx, accountId)
       const stands = await open(tx, clock, accountId)
         .where('invitation_id', '=', invitation.invitation_id)

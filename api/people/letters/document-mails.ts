@@ -8,10 +8,10 @@ import { documentMail } from './documents.ts'
 import { type Mailing, MailLoop } from './mail-loop.ts'
 import { pageOfAccount } from './mails.ts'
 
-/** The people who may pay. */
+/** The roles of people who may pay. */
 const PAYING: readonly Role[] = ['owner', 'admin', 'billing']
 
-/** Mails those who may pay about invoices and their corrections, also those that a command issued. */
+/** Mails invoices and corrections to people who may pay, including those that an operator's command issued. */
 export function documentMails(mailing: Mailing): MailLoop {
   return new MailLoop(mailing, {
     about: 'documents',

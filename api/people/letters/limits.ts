@@ -3,7 +3,7 @@ import type { PersonTable } from '../person/tables.ts'
 import type { Letter } from './letters.ts'
 import { mailOf } from './mails.ts'
 
-/** A limit of an account of which most is used, by the name of its quota. */
+/** A limit that an account has nearly reached, by the name of its quota. */
 export interface NearLimit {
   name: string
   used: number

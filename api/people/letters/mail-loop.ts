@@ -8,7 +8,7 @@ import type { Secrets } from '../../secrets.ts'
 
 const LOOK_EVERY_MS = 20_000
 const AT_ONCE = 50
-/** These mails must not fill the queue in which links for signing in wait. */
+/** The queue also has links for signing in, which these mails must not delay. */
 const MOST_WAITING = 1_000
 
 export interface Mailing {
@@ -26,15 +26,18 @@ export interface Mailing {
 interface Parts<Due> {
   /** The subject of the mails, for the log. */
   about: string
-  /** Finds those that are due, oldest first, at most so many. Those that were mailed are not found again. */
+  /** Finds the mails that are due, oldest first, at most `atMost`. It must not return one that was mailed. */
   due: (now: number, atMost: number) => Promise<readonly Due[]>
-  /** Queues the mails of one, in the transaction that notes it. Another process may have been first. */
+  /**
+   * Queues the mails of one item, in the transaction that notes it as mailed. Another process may have done so
+   * already.
+   */
   mail: (tx: Queries, due: Due) => Promise<void>
 }
 
 /**
- * Queues mails that rows note as due, in one process for all. They wait while a thousand others do, but not for one that
- * can't be made.
+ * Queues mails that rows mark as due, in one process. It pauses while the queue is full. A mail that can't be created
+ * does not stop the others.
  */
 export class MailLoop<Due = string> {
   readonly #mailing: Mailing

@@ -19,8 +19,8 @@ export interface Notify {
 }
 
 /**
- * Records a change of how a person signs in, in the audit of their accounts, and mails them a notice.
- * If somebody else made the change, the person learns of it. Call `mailed` after the transaction.
+ * Records a change of how a person signs in, in the audit of their accounts. It mails the person a notice, in case
+ * somebody else made the change. Call `mailed` after the transaction.
  */
 export async function noteChange(
   tx: Queries,

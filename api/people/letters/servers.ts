@@ -7,7 +7,7 @@ export type ServiceMailKind = 'server_down' | 'backup_failed' | 'server_held'
 
 /** `restarted`: it died and was started again. `off`: it could not be started again. */
 export type Down = 'unreachable' | 'restarted' | 'crash_loop' | 'disk_lost' | 'off'
-/** `missing`: a backup was not made. `damaged` and `unbootable`: one that was made is of no use. */
+/** `missing`: a backup was not created. `damaged`, `unbootable`: a backup exists, but is useless. */
 export type BackupFault = 'missing' | 'damaged' | 'unbootable'
 
 /** Facts of a mail about servers. */
@@ -18,7 +18,7 @@ export interface ServiceFacts<State> {
   servers: readonly { address: string; state: State }[]
 }
 
-/** The operator's reason why a server is suspended by itself; null: it no longer is. */
+/** The operator's reason to suspend a single server; null: the suspension has ended. */
 export type Hold = string | null
 
 type Reader = Pick<PersonTable, 'email' | 'language'>
@@ -119,7 +119,7 @@ export function backupFailedMail(to: Reader, facts: ServiceFacts<BackupFault>, l
   return mailOf(to, letter, link)
 }
 
-/** The mail about servers that the operator suspended or resumed by themselves. @param link the page of the servers */
+/** The mail about single servers that the operator suspended or resumed. @param link the page of the servers */
 export function serverHeldMail(to: Reader, facts: ServiceFacts<Hold>, link: URL): Mail {
   const { held, released, more, button } = words[to.language]
   const isRussian = to.language === 'ru'

@@ -10,10 +10,13 @@ import type { Letter } from './letters.ts'
 import { mailOf, pageOfAccount } from './mails.ts'
 import { on } from './warnings.ts'
 
-/** The people who may pay. */
+/** The roles of people who may pay. */
 const PAYING: readonly Role[] = ['owner', 'admin', 'billing']
 
-/** Mails the people of an account who may pay that an automatic payment was declined. Mails that wait are bounded. */
+/**
+ * Tells an account's people who may pay that an automatic payment was declined. The number of waiting mails is
+ * limited.
+ */
 export async function tellDeclined(
   tx: Queries,
   options: { clock: Clock; secrets: Secrets; siteUrl: () => string },

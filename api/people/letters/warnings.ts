@@ -21,7 +21,7 @@ export interface WarningFacts {
   balance: string
   /** The amount that the account may owe, in rubles; null if it pays in advance. */
   creditLimit: string | null
-  /** When the balance is used up; null if it is. */
+  /** When the balance will be used up (milliseconds); null if it already is. */
   until: number | null
   /** Amount to pay before suspended servers resume; null if a payment does not resume them. */
   missing: string | null
@@ -37,7 +37,7 @@ const dates = {
   en: new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' }),
   ru: new Intl.DateTimeFormat('ru', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' }),
 }
-/** A time, in words. */
+/** Formats a time for people. */
 export const on = (language: 'en' | 'ru', at: number) => `${dates[language].format(at)} UTC`
 
 const englishHeld = {

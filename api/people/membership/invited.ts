@@ -11,8 +11,8 @@ const givers = (given: Role): Role[] =>
   })
 
 /**
- * A query of the invitations that stand: they end with the token that made them, and with the membership or the role of
- * the person who did.
+ * Queries valid invitations. An invitation ends with the token that created it, and once the inviting person leaves
+ * or loses the role.
  */
 export function standingInvitations(db: Queries, now: number) {
   return db

@@ -63,8 +63,8 @@ export async function addMember(
 }
 
 /**
- * Makes a person the owner of the account that the operator opened for the address that they have proven. If it has
- * members, none of them has the address any more, so the account loses it.
+ * Makes a person the owner of the account that the operator created for their proven address. If that account has
+ * members, none of them uses the address any more, so it loses the address instead.
  */
 export async function claimAccount(
   tx: Queries,
@@ -145,7 +145,7 @@ export const memberQuota: Quota = {
 }
 
 /**
- * Refuses roles that exceed the actor's own, and leaves ownership to owners.
+ * Refuses roles beyond the actor's own. Only owners may change ownership.
  * @throws ApiError role_not_allowed
  */
 export function requireRoleOver(actor: Pick<Actor, 'scopes' | 'person'>, roles: readonly Role[]): void {
@@ -200,7 +200,7 @@ export function changeRole(
 ): Promise<MemberRow> {
   const { accountId } = actor
   return db.transaction().execute(async (tx) => {
-    // The account is locked, so that one of two owners who leave at once remains.
+    // The lock makes sure that an owner remains if two of them leave at once.
     await lockAccount(tx, accountId)
     const member = await findMember(tx, accountId, memberId)
     if (!member) throw notFound(peopleProblems.member_not_found)

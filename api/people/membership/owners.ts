@@ -4,8 +4,8 @@ import type { Schema } from '../../database/schema.ts'
 import type { PersonTable } from '../person/tables.ts'
 
 /**
- * The next people to write to about accounts that a query selects: the owners who did not mute announcements, and the
- * contact addresses of accounts without people. Each address is there once, in the order of addresses.
+ * Returns the next recipients for the accounts of a query: owners who did not mute announcements, and contact
+ * addresses of accounts without people. Each address appears once, in alphabetical order.
  * @param after the last address of the part before
  */
 export async function ownersAfter(

@@ -45,7 +45,7 @@ interface Signed {
   signature: string
 }
 
-/** The person's factors, as they show them again. */
+/** The factors that a person proves again. */
 interface Shown {
   password?: string
   code?: string
@@ -80,7 +80,8 @@ export class Passkeys {
   }
 
   /**
-   * Returns the parameters for creating a passkey. @throws ApiError passkeys_unavailable, wrong_code, and of Proof
+   * Returns the parameters for creating a passkey.
+   * @throws ApiError passkeys_unavailable, wrong_code, and of Proof
    */
   async begin(signedIn: SignedIn, { password, code }: Shown) {
     this.#requirePossible()
@@ -102,8 +103,8 @@ export class Passkeys {
   }
 
   /**
-   * Stores a passkey that a browser has created. @throws ApiError ticket_invalid, passkey_refused,
-   * passkey_limit_reached
+   * Stores a passkey that a browser has created.
+   * @throws ApiError ticket_invalid, passkey_refused, passkey_limit_reached
    */
   async create({ personId, sessionId }: SignedIn, made: Made): Promise<PasskeyTable> {
     const { db, clock, mailed } = this.#options
@@ -183,7 +184,8 @@ export class Passkeys {
   }
 
   /**
-   * Finds the passkey that signed the challenge. @returns it with the counter of this signature
+   * Finds the passkey that signed the challenge.
+   * @returns it with the counter of this signature
    * @throws ApiError passkey_refused
    */
   async verify(signed: Signed, { contents }: Ticket<'passkey_sign_in'>): Promise<PasskeyTable> {
@@ -221,7 +223,7 @@ export class Passkeys {
       },
       expectedChallenge,
       ...this.#expected,
-      // A device that counts is refused if it falls behind: somebody has a copy of its key.
+      // A counter that falls behind means that somebody has a copy of the key, so the sign-in is refused.
       credential: { id, publicKey: new Uint8Array(Buffer.from(public_key, 'base64url')), counter },
     })
   }
@@ -245,7 +247,8 @@ export class Passkeys {
   }
 
   /**
-   * Also ends all other sessions: the device may be lost. @throws ApiError passkey_not_found, wrong_code, and of Proof
+   * Removes a passkey, and ends all other sessions, since the device may be lost.
+   * @throws ApiError passkey_not_found, wrong_code, and of Proof
    */
   async remove(signedIn: SignedIn, passkeyId: string, { password, code }: Shown): Promise<void> {
     const { personId, sessionId } = signedIn
@@ -301,7 +304,7 @@ export async function notePasskeyUse(
   return numUpdatedRows > 0n
 }
 
-/** Refuses keys that were used in a frame of another site's page: the console is never framed. @throws Error */
+/** Refuses passkeys that were used in a frame on another site, since the console is never framed. @throws Error */
 function requireOwnFrame(clientData: string): void {
   const signed: { crossOrigin?: unknown } = JSON.parse(Buffer.from(clientData, 'base64url').toString())
   if (signed.crossOrigin === true) throw new Error('the key was used in a foreign frame')

@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox'
 import { CreatedAt, nullable, timestamp, uuid, visibleName } from '../../http/contract/fields.ts'
 import { SealedTicket } from '../guard/schema.ts'
 
-/** Longer than anything that browsers send. */
+/** The limit is longer than anything that browsers send. */
 const MAX_BYTES = 8_000
 
 function base64url(description: string, example: string, maxLength = MAX_BYTES) {

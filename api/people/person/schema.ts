@@ -49,7 +49,7 @@ export const MutedMails = Type.Array(Type.Enum([...mutableMails], { examples: ['
 })
 
 const NOT_IN_EMAIL = String.raw`\s@${DECEPTIVE}\u200c\u200d<>"(),:;\[\]\\`
-/** A host can't have what would make a mail program show a link with a path. */
+/** The host part excludes characters with which mail programs would show a link with a path. */
 export const EMAIL = `^[^${NOT_IN_EMAIL}]+@[^${NOT_IN_EMAIL}/?#%&=+*!$^{|}~]+$`
 export const EmailAddress = Type.String({
   minLength: 3,

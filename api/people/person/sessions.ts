@@ -26,7 +26,8 @@ export function isLive(session: Pick<SessionTable, 'expires_at' | 'last_used_at'
 
 /**
  * Locks a person until the end of the transaction, so that signing in and ending sessions see each other's effects.
- * Call it before changing anything else of the person. @returns the person as they are now
+ * Call it before changing anything else of the person.
+ * @returns the person as they are now
  * @throws ApiError session_ended if they have deleted themselves meanwhile
  */
 export async function holdPerson(tx: Queries, personId: string): Promise<PersonTable> {
@@ -117,7 +118,8 @@ async function lastAccount(db: Queries, personId: string): Promise<string | null
 
 /**
  * The session with a hash, and the person's membership in an account with the account's standing, which are null if
- * they are not a member. @param accountId the account that the request names; null: the session's own
+ * they are not a member.
+ * @param accountId the account that the request names; null: the session's own
  */
 export const sessionByHash = prepared((db, { hash, accountId }: { hash: string; accountId: string | null }) =>
   db
@@ -215,7 +217,7 @@ export async function leaveAccount(
   await here.set({ account_id: null }).where('person_id', '=', personId).execute()
 }
 
-/** The valid ones among these sessions, with the accounts and roles of their people. */
+/** Queries which of these sessions are valid, with the accounts and roles of their people. */
 export function liveMemberships(db: Queries, clock: Clock, sessionIds: readonly string[]) {
   const now = clock.now()
   return db

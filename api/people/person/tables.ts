@@ -21,7 +21,7 @@ export interface PersonTable {
   email: string
   name: string
   language: 'en' | 'ru'
-  /** As people/passwords.ts writes it; null if none was chosen. */
+  /** The hash that guard/passwords.ts writes; null if the person has no password. */
   password: string | null
   /** 1 if the person runs this installation. */
   is_operator: number
@@ -87,7 +87,7 @@ export interface TwoFactorTable {
   person_id: string
   /** Sealed. */
   secret: string
-  /** Null until a first code has shown that the app has it. */
+  /** Null until a first code has proven that the app has the secret. */
   enabled_at: number | null
   /** The step of the last accepted code: earlier codes are not accepted again. */
   last_step: number
@@ -147,7 +147,7 @@ export interface InvitationTable {
   hash: string
   /** E-mail address of the person who sent it; null for a token or the operator. */
   invited_by: string | null
-  /** The person who made it, and the token by which they did; both are null for the operator. */
+  /** The person who invited, and the token that they used; both are null for the operator. */
   person_id: string | null
   token_id: string | null
   created_at: number

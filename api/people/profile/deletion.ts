@@ -45,8 +45,8 @@ export async function deletePerson(
   const person = await proof.require(signedIn, password, 'password')
   const { person_id: personId } = person
   await twoFactor.confirmed(signedIn, { person, code }, async (tx) => {
-    // Accounts are locked in one order, and before their audit is written, whose rows hold on to them: otherwise two
-    // simultaneous deletions would wait for each other.
+    // Accounts are locked in one order, and before the audit is written, whose rows lock them too: otherwise two
+    // simultaneous deletions could deadlock.
     const accountIds = (await accountIdsOf(tx, personId)).sort()
     for (const accountId of accountIds) {
       const { frozen_at } = await lockAccount(tx, accountId)

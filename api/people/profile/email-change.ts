@@ -48,7 +48,7 @@ export class EmailChange {
     const email = await mailBounds.take(given.email, visit)
     const { person_id, language } = person
     await twoFactor.confirmed(signedIn, { person, code: given.code }, async (tx) => {
-      // The link is always created, so that the response time is the same; it is useless if it is not sent.
+      // The link is always created, so that the response time does not reveal whether the address is taken.
       const secret = await createLink(tx, clock, { purpose: 'email', email, person_id, language })
       const mail = (await personByEmail(tx, email))
         ? letter({ email, language }, 'email_taken', pageOn(this.#options, '/sign-in', ''))
@@ -58,8 +58,9 @@ export class EmailChange {
   }
 
   /**
-   * Changes the address of the signed-in person with the link. A link to a mistyped address is useless to its reader,
-   * because that reader is not signed in. Ends all other sessions. @throws ApiError link_invalid, session_ended
+   * Changes the address of the signed-in person with the link. A link to a mistyped address is useless to its
+   * reader, because that reader is not signed in. Ends all other sessions.
+   * @throws ApiError link_invalid, session_ended
    */
   async confirm(signedIn: SignedIn, token: string): Promise<void> {
     const { db, clock, mailed } = this.#options
@@ -83,7 +84,7 @@ export class EmailChange {
     const { email } = link
     if (await personByEmail(tx, email)) throw linkInvalid()
     await tx.updateTable('people').set({ email }).where('person_id', '=', personId).execute()
-    // This includes links for choosing another password.
+    // This revokes password reset links, too.
     await endLinks(tx, before.email)
     await endSessions(tx, personId, sessionId)
     await noteChange(tx, this.#options, before, 'email_changed')

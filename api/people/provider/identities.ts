@@ -56,7 +56,8 @@ export async function setIdentity(tx: Queries, row: IdentityTable): Promise<void
 }
 
 /**
- * Connects a person who has signed in another way. @throws ApiError ticket_invalid, identity_for_another, sign_in_again
+ * Connects a person who has already signed in another way with an identity.
+ * @throws ApiError ticket_invalid, identity_for_another, sign_in_again
  */
 export async function addIdentity(
   options: IdentityOptions & { tickets: Tickets },
@@ -82,7 +83,7 @@ export async function addIdentity(
 }
 
 /**
- * Also ends all other sessions, since somebody else may use them.
+ * Disconnects the identity, and ends all other sessions, since somebody else may use them.
  * @throws ApiError identity_not_found, wrong_code, and of Proof
  */
 export async function removeIdentity(

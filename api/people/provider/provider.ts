@@ -8,7 +8,7 @@ import { messageOf } from '../../message-of.ts'
 import { boundedFetch, NoAnswer, requireSafe } from '../../outgoing.ts'
 import { EMAIL, peopleProblems } from '../person/schema.ts'
 
-/** It is loaded on first use. */
+/** The library is loaded on first use. */
 const library = () => import('openid-client')
 
 const TIMEOUT_S = 10
@@ -35,7 +35,7 @@ export interface Expected {
 export interface Identity {
   issuer: string
   subject: string
-  /** Null if the provider has not verified one. */
+  /** Null if the provider has not verified an address. */
   email: string | null
   name: string | null
 }
@@ -60,7 +60,8 @@ export class Provider {
   }
 
   /**
-   * Begins a sign-in. @returns the provider's page, and the values that only this browser may hold
+   * Begins a sign-in.
+   * @returns the provider's page, and the values that only this browser may hold
    * @throws ApiError backend_unavailable
    */
   async begin(): Promise<{ url: string; expected: Expected }> {
@@ -97,7 +98,7 @@ export class Provider {
       })
       const claims = tokens.claims()
       if (!claims) throw this.#refused()
-      // Many providers return the e-mail address only there.
+      // Many providers return the e-mail address only from the userinfo endpoint.
       const hasMore = claims.email === undefined && configuration.serverMetadata().userinfo_endpoint
       const more = hasMore ? await fetchUserInfo(configuration, tokens.access_token, claims.sub) : {}
       return this.#identityOf(claims, hasMore ? more : claims)
@@ -109,12 +110,12 @@ export class Provider {
     }
   }
 
-  /** @param about the document that has the address: no other may say whether it is verified */
+  /** @param about the document with the address; only this document may say whether the address is verified */
   #identityOf(
     { iss, sub, ...claims }: { iss: string; sub: string } & Record<string, unknown>,
     about: Readonly<Record<string, unknown>>,
   ): Identity {
-    // OpenID Connect Core 2: ASCII, and no longer than that.
+    // OpenID Connect Core, section 2, allows up to 255 ASCII characters.
     if (!/^[\x20-\x7e]{1,255}$/.test(sub)) throw this.#refused()
     const { email, email_verified: isVerified } = about
     const { name } = { ...about, ...claims }

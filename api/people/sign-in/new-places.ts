@@ -10,9 +10,9 @@ import { visitsOf } from '../person/sessions.ts'
 import type { PersonTable, Place } from '../person/tables.ts'
 
 const DAY = 24 * 3600_000
-/** The places that are kept of each person. Those used least recently are forgotten. */
+/** The number of places kept for each person. The least recently used ones are forgotten. */
 const MOST_PLACES = 20
-/** The mails that a person gets within a day. */
+/** The most mails to a person within a day. */
 const MOST_MAILS = 5
 
 interface Options {
@@ -23,8 +23,9 @@ interface Options {
 }
 
 /**
- * Mails a person that they signed in from a network or with a browser that they had not used before. The first sign-in
- * is mailed to nobody. Beyond the mails of a day, a place stays new. @param person must be locked (`heldPerson`)
+ * Mails a person about a sign-in from a network or browser that they had not used before, except about the first.
+ * Once the mails of a day are used up, the place stays new.
+ * @param person must be locked (`heldPerson`)
  */
 export async function notePlace(
   tx: Queries,
@@ -54,7 +55,7 @@ const isWithinDay = (at: number | null, now: number) => at !== null && Math.abs(
 
 type Seen = Pick<Place, 'network' | 'browser'>
 
-/** True if the network or the browser is not among those seen before, unless nothing was. */
+/** True if the network or the browser was not seen before. A first sign-in is not new. */
 function isNewPlace({ network, browser }: Seen, seen: readonly Seen[]): boolean {
   if (seen.length === 0) return false
   return !seen.some((one) => one.network === network) || !seen.some((one) => one.browser === browser)
@@ -70,7 +71,7 @@ function placeOf({ address, userAgent }: Pick<Visit, 'address' | 'userAgent'>): 
   return { network: widestOf(address), browser: browserOf(userAgent) }
 }
 
-/** In the order in which they are looked for, since browsers name others, too. */
+/** The order matters, since browsers also name others in their user agent. */
 const BROWSERS = {
   ...{ YaBrowser: 'Yandex', Edg: 'Edge', OPR: 'Opera', Firefox: 'Firefox', FxiOS: 'Firefox' },
   ...{ CriOS: 'Chrome', Chrome: 'Chrome', Safari: 'Safari' },

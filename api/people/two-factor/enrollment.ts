@@ -18,7 +18,7 @@ export async function showTwoFactor(db: Queries, personId: string) {
   return { enabledAt, recoveryCodesLeft: left }
 }
 
-/** @returns false if it was not on */
+/** @returns false if two-factor authentication was off */
 export async function removeTwoFactor(tx: Queries, personId: string): Promise<boolean> {
   const wasOn = await isTwoFactorOn(tx, personId)
   await tx.deleteFrom('two_factors').where('person_id', '=', personId).execute()

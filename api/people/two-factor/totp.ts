@@ -5,7 +5,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
  */
 const DIGITS = 6
 const STEP_MS = 30_000
-/** Bits that RFC 4226 recommends, in bytes. */
+/** RFC 4226 recommends 160 bits. */
 export const SECRET_BYTES = 20
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
