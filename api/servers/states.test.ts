@@ -46,6 +46,14 @@ test('while a snapshot is made, a server can be seen, described, deleted and sto
   expect(verdicts(copying, 'running', true)).toEqual({ ...busy, ...taken, stop: 'allowed' })
 })
 
+test('while a server is busy, it says so to every action that must wait, also to a stop without force', () => {
+  for (const status of statuses.filter((one) => isTransient(one))) {
+    const refused = Object.values(verdicts({}, status)).filter((verdict) => verdict !== 'allowed')
+    expect(new Set(refused)).toEqual(new Set(['operation_in_progress']))
+    expect(checkAction('stop', { ...idle, status })).toBe('operation_in_progress')
+  }
+})
+
 test('force changes nothing but stops', () => {
   const forced = ['stopping', 'rebooting', 'rescuing', 'unrescuing']
   for (const status of statuses) {

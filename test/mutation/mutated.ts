@@ -12,7 +12,7 @@ const parts: Readonly<Record<string, Mutated>> = {
   },
   states: {
     files: ['api/servers/states.ts'],
-    tests: ['api/servers/states.test.ts', 'test/api/servers/states.test.ts'],
+    tests: ['api/servers/states.test.ts'],
   },
   operations: {
     files: ['store', 'operations', 'ends'].map((name) => `api/operations/${name}.ts`),
