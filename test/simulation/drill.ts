@@ -32,6 +32,7 @@ const faults = [
   'disk_full',
   'database_away',
   'lost_commit',
+  'failover',
 ] as const
 
 /** No act has that many crossings. */

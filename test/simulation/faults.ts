@@ -19,6 +19,7 @@ export const faultKinds = [
   'lost_bell',
   // These happen to one act at a time; months have blows of their own.
   'late_call',
+  'failover',
   'kill',
   'pause',
 ] as const
@@ -64,7 +65,7 @@ export class Faults {
 
   /** True if statements are slow or fail, and leases may not be renewed in time. */
   get disturbsDatabase(): boolean {
-    if (this.#aim) return ['database_away', 'lost_commit'].includes(this.#aim.kind)
+    if (this.#aim) return ['database_away', 'lost_commit', 'failover'].includes(this.#aim.kind)
     const { database_away, lost_commit, slow_statement } = this.#rates
     return this.isOn && database_away + lost_commit + slow_statement > 0
   }
@@ -89,7 +90,7 @@ export class Faults {
 }
 
 /** These can happen at each statement of a process. */
-const stops: readonly FaultKind[] = ['kill', 'pause', 'lost_commit', 'database_away']
+const stops = ['kill', 'pause', 'lost_commit', 'database_away', 'failover'] as const
 
 /** Draws one fault, rather one of the favourites, and how often it could have happened before it does. Calls to the host are few. */
 export function drawAim(
@@ -100,11 +101,11 @@ export function drawAim(
   if (favourite !== undefined)
     return {
       fault: favourite,
-      at: Math.floor(2 ** (chance.next() * (stops.includes(favourite) ? 8 : 2))) - 1,
+      at: Math.floor(2 ** (chance.next() * (stops.some((stop) => stop === favourite) ? 8 : 2))) - 1,
     }
   const isStop = chance.is(0.5)
   const fault = isStop
-    ? chance.pick(['kill', 'pause', 'lost_commit', 'database_away'] as const)
+    ? chance.pick(stops)
     : chance.pick([
         ...(['late_call', 'late_call', 'lost_call', 'lost_answer', 'double_call'] as const),
         ...(['slow_call', 'disk_full', 'receiver_fails', 'provider_fails', 'provider_answer_lost'] as const),
@@ -135,6 +136,7 @@ export function drawRates(chance: Chance): Rates {
     mail_fails: rate(),
     lost_bell: rate(),
     late_call: 0,
+    failover: 0,
     kill: 0,
     pause: 0,
   }

@@ -30,6 +30,7 @@ import { favourites, TOUR_MS, tour } from './tour.ts'
 
 const START = Date.parse('2026-11-20T12:00:00Z')
 const HOUR = 3600_000
+const QUARTER_MS = HOUR / 4
 export const MONTH_MS = 30 * 24 * HOUR
 /** The time after the end of all faults in which everything must settle. */
 const SETTLE_MS = 30 * 60_000
@@ -136,6 +137,7 @@ class History {
       ...{ scheduler, faults: this.#faults, host, file },
       ...{ sampleSeconds, saveEveryMs, keepSuspendedMs, graceMs },
       catalog: catalogOf(this.#setup),
+      databaseAwayUntil: Number.NEGATIVE_INFINITY,
       isAlone: this.#setup.processes === 1,
       processes: [],
       onLog: (process, line) => this.#hear(process, line),
@@ -288,6 +290,7 @@ class History {
     const was = this.#faults.isOn
     // A process that can't start is started again by its supervisor; only what runs is of interest.
     this.#faults.isOn = false
+    this.#installation.databaseAwayUntil = Number.NEGATIVE_INFINITY
     await this.scheduler.until(starting, HOUR, 'the start of a process')
     this.#faults.isOn = was
   }
@@ -378,6 +381,7 @@ class History {
         await by(what === 'change_role' || what === 'remove_member' ? customer.members[0] : undefined)
       }
       if (what === 'day') await this.#day(chance)
+      else if (what === 'quarter') await this.#pass(QUARTER_MS)
       else if (this.#setup.isRough) await this.#roughly(carryOut(), what, chance)
       else await scheduler.until(carryOut(), HOUR, what)
       for (let left = TOUR_MS; left === TOUR_MS || this.#auditor.isBusy; left -= 3_000) {

@@ -189,7 +189,7 @@ export class Office {
   /** A repeat on the same day is the same offer; on another day the code is taken. */
   #offer(at: number, chance: Chance): Promise<Done> {
     const expires = Math.ceil(this.#world.scheduler.now() / DAY) * DAY + 5 * DAY
-    const terms = { amount_rub: `${10 * 9 ** at}.00`, credit_days: 1 + 2 * at, max_uses: 2 + at }
+    const terms = { amount_rub: `${10 * 9 ** at}.00`, credit_days: 1 + 2 * at, max_uses: 1 + at }
     const body = { name: 'simulated', code: promoCodes[at], ...terms }
     return this.#send('promo_codes', { ...body, expires_at: new Date(expires).toISOString() }, chance)
   }

@@ -25,6 +25,8 @@ export interface Installation {
   /** The file of the database. */
   file: string
   catalog: Catalog
+  /** The database answers nobody before this time. */
+  databaseAwayUntil: number
   /** True if one process serves alone, as it does on SQLite. */
   isAlone: boolean
   sampleSeconds: number
@@ -227,14 +229,18 @@ function broken(): Error {
   return Object.assign(new Error('the connection to the database was lost'), { code: '08006' })
 }
 
-function seamOf({ scheduler, faults, onWrite }: Installation, actor: Actor) {
+function seamOf(installation: Installation, actor: Actor) {
+  const { scheduler, faults, onWrite } = installation
   return {
     wrote: onWrite,
     now: scheduler.now,
     before: async (label: string) => {
       const slowMs = faults.happens('slow_statement') ? faults.delayMs(5, 3_000) : 0
       await scheduler.cross(actor, label, slowMs)
-      if (faults.happens('database_away')) throw broken()
+      if (faults.happens('failover'))
+        installation.databaseAwayUntil = scheduler.elapsed() + faults.delayMs(5_000, 60_000)
+      const isAway = scheduler.elapsed() < installation.databaseAwayUntil
+      if (faults.happens('database_away') || isAway) throw broken()
     },
     after: async (label: string, isWrite: boolean) => {
       if (!isWrite) return

@@ -22,6 +22,9 @@ export const always: Readonly<Record<string, string>> = {
     SELECT operation_id || ' ' || type AS what FROM operations WHERE finished_at IS NULL
       AND lease_until BETWEEN simulated_now() + 1 AND simulated_now() + 15000
       AND lease_owner NOT IN (SELECT process_id FROM processes) AND EXISTS (SELECT 1 FROM processes)`,
+  'an operation that succeeded is complete': `
+    SELECT type || ' ' || operation_id || ' ' || progress AS what FROM operations
+    WHERE status = 'succeeded' AND progress <> 100`,
   'an operation that failed says why, and no other does': `
     SELECT operation_id || ' ' || status AS what FROM operations
     WHERE (status = 'failed') <> (error_code IS NOT NULL)`,
@@ -293,7 +296,8 @@ export const atRest: Readonly<Record<string, string>> = {
       AND (n.expires_at < simulated_now() - 900000 OR (n.expires_at IS NULL AND NOT EXISTS (SELECT 1
         FROM servers s WHERE s.server_id = n.server_id AND s.deleted_at IS NULL AND s.backup_hour IS NOT NULL)))`,
   'no webhook stays held': `
-    SELECT webhook_id AS what FROM webhooks WHERE lease_until <> 0 AND lease_until < simulated_now() - 300000`,
+    SELECT webhook_id AS what FROM webhooks JOIN accounts USING (account_id)
+    WHERE lease_until <> 0 AND status = 'active'`,
   'a webhook that is due is served': `
     SELECT webhook_id AS what FROM webhooks JOIN accounts USING (account_id)
     WHERE next_run_at < simulated_now() - 900000 AND status = 'active' AND lease_until <= simulated_now()`,

@@ -18,7 +18,8 @@ export const blows = [
   'shutdown',
   'collide',
   'deaf',
-  'clock',
+  'clock_ahead',
+  'clock_back',
   'write',
   'provider_away',
   'pay_back',
@@ -63,6 +64,7 @@ export function drawSetup(seed: number): Setup {
     ) as Record<Name, number> // by the names that were given
   // Histories with few kinds of acts meet more of each.
   const weights = some(Object.keys(acts) as ActName[], chance.pick([0.25, 0.6]) ?? 0.25)
+  const clock = chance.is(0.3) ? 0.3 : 0
   const isTour = seed % 5 === 1 || seed % 5 === 3
   const drawn = {
     isTour,
@@ -77,7 +79,7 @@ export function drawSetup(seed: number): Setup {
     blows: {
       ...some(blows, 0.25),
       none: chance.pick([15, 60]) ?? 15,
-      clock: chance.is(0.3) ? 0.3 : 0,
+      ...{ clock_ahead: clock, clock_back: clock },
       deplete: chance.is(0.3) ? 0.3 : 0,
     },
     prices: chance.pick(['plain', 'priced']) ?? 'plain',

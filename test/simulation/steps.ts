@@ -21,9 +21,10 @@ export class Steps {
   }
 
   see(process: Actor, { moment, operationId, type }: Doing): void {
-    const { scheduler, faults, processes } = this.#installation
+    const { scheduler, faults, processes, databaseAwayUntil } = this.#installation
     const elapsed = scheduler.elapsed()
-    if (moment !== 'before' || elapsed < this.#unsettledUntil || faults.disturbsDatabase) return
+    const unsettledUntil = Math.max(this.#unsettledUntil, databaseAwayUntil + LEASES_MS)
+    if (moment !== 'before' || elapsed < unsettledUntil || faults.disturbsDatabase) return
     for (const { actor, doing } of processes) {
       // One that stood still has lost its leases.
       if (actor === process || actor.pausedUntil + LEASES_MS > elapsed) continue

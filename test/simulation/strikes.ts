@@ -36,7 +36,6 @@ export async function strike(
   customer?: Customer,
 ): Promise<void> {
   const { customers, simulator, disks, till } = scene
-  const { scheduler } = scene.installation
   const tell = (what: string) => scene.tell(name, what)
   const id = chance.pick(customers.flatMap(({ known }) => known.servers.slice(-3)))
   scene.count(`blow: ${blow}`)
@@ -59,15 +58,28 @@ export async function strike(
     case 'deaf':
       if (id !== undefined) simulator.ignoresPowerButton(id)
       return tell(`the guest of ${id} ignores its power button`)
-    case 'clock':
-      scheduler.stepClock(chance.pick([3_000, -3_000, -300_000, -2 * HOUR]) ?? 0)
-      return tell('the clock is set')
+    case 'clock_ahead':
+    case 'clock_back':
+      return tell(setClock(scene, blow, chance))
     case 'write':
       if (id === undefined || !(await disks.write(id))) return
       return tell(`the guest of ${id} writes to its disk`)
     default:
       return onDuty(scene, name, blow, chance, customer)
   }
+}
+
+/** Sets the clock, in tours by so much that it changes what is charged. @returns how */
+function setClock(
+  { installation: { scheduler }, setup: { isTour } }: Scene,
+  how: 'clock_ahead' | 'clock_back',
+  chance: Chance,
+): string {
+  const isAhead = how === 'clock_ahead'
+  const ms = isTour ? 0 : (chance.pick(isAhead ? [3_000, HOUR] : [3_000, 300_000, 2 * HOUR]) ?? 0)
+  const by = ms || (isAhead ? HOUR : 2 * HOUR)
+  scheduler.stepClock(isAhead ? by : -by)
+  return `the clock is set ${isAhead ? 'ahead' : 'back'} by ${by / 1_000} s`
 }
 
 /** A server whose machine runs, and its customer. */

@@ -7,9 +7,10 @@ export const TOUR_MS = 20 * 60_000
 
 /**
  * The life of an installation in order: each act meets what it needs, and ends before the next one. `day` lets a day
- * pass, and `night` one whose work meets the next act; guests write to their disks, crash and shut down.
+ * pass, `night` one whose work meets the next act, and `quarter` a quarter of an hour; guests write to their disks, crash
+ * and shut down.
  */
-export const tour: readonly (ActName | Exclude<Blow, 'none'> | 'day' | 'night')[] = [
+export const tour: readonly (ActName | Exclude<Blow, 'none'> | 'day' | 'night' | 'quarter')[] = [
   ...(['order', 'write', 'volume', 'attach_volume', 'grow_volume', 'network', 'attach'] as const),
   ...(['firewall', 'protect', 'change_rules', 'webhook', 'try_webhook', 'token', 'project'] as const),
   ...(['reserve', 'move_address', 'publish', 'describe', 'move_project', 'quote', 'read', 'show'] as const),
@@ -60,7 +61,7 @@ export const tour: readonly (ActName | Exclude<Blow, 'none'> | 'day' | 'night')[
   ...(['complain', 'complain', 'answer', 'complain', 'complain', 'answer', 'complain', 'answer'] as const),
   ...(['announce', 'announce', 'day', 'day', 'redeem', 'complain', 'answer', 'complain', 'order'] as const),
   ...(['move', 'day', 'order', 'collide', 'start', 'collide', 'start', 'collide', 'crash', 'order'] as const),
-  ...(['day', 'clock', 'stop', 'clock', 'start', 'delete', 'give_up', 'give_up'] as const),
+  ...(['day', 'clock_back', 'stop', 'start', 'delete', 'day', 'clock_ahead', 'give_up', 'give_up'] as const),
   ...(['pay', 'pay', 'day'] as const),
   ...([
     'upload_image',
@@ -78,9 +79,10 @@ export const tour: readonly (ActName | Exclude<Blow, 'none'> | 'day' | 'night')[
     'volume',
     'reserve',
     'night',
+    'clock_ahead',
     'delete',
-    'night',
     'remove_volume',
+    'quarter',
     'night',
     'release',
   ] as const),
@@ -98,5 +100,5 @@ export const favourites: Readonly<Partial<Record<(typeof tour)[number], readonly
   pay: ['provider_answer_lost', 'provider_answer_lost', 'kill'],
   charge_method: ['provider_answer_lost', 'kill'],
   volume: ['late_call', 'kill'],
-  try_webhook: ['database_away', 'lost_commit', 'kill'],
+  try_webhook: ['failover', 'database_away', 'lost_commit', 'kill'],
 }
