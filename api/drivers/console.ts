@@ -4,14 +4,14 @@ import type { Duplex } from 'node:stream'
 export interface Console {
   /** Returns the guest's output as soon as there is some; null: the machine is off, or this was closed. */
   read(): Promise<Printed | null>
-  /** Types. Input that the guest does not read in time is lost on a serial line, which has a small buffer. */
+  /** Sends input. A serial line has a small buffer: input that the guest does not read in time is lost. */
   write(bytes: Uint8Array): void
   close(): void
 }
 
 export interface Printed {
   bytes: Buffer
-  /** The number of bytes before it that this reader missed, because it was too slow. Nothing of a screen is missed. */
+  /** The number of bytes before `text` that this reader missed, because it was too slow; always 0 for a screen. */
   skipped: number
 }
 

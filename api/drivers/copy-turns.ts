@@ -1,18 +1,18 @@
 import type { Clock } from '../clock.ts'
 import { FairQueue } from '../concurrency.ts'
 
-/** A turn that ends without a copy is held against its owner if it was longer; no copy has a shorter limit. */
+/** A turn without a finished copy counts against its owner if it took longer than this. Every copy may take this long. */
 export const LOST_MS = 600_000
 const HELD_AGAINST_MS = 24 * 3600_000
 
 /**
- * The turns of those who copy disks of a host: one at a time, one for each owner in turn. An owner who has lost a long
- * turn comes after all others, until a copy of theirs is made or a day has passed.
+ * Serializes the copying of a host's disks, with owners in turn. An owner who has wasted a long turn comes after all
+ * others, until a copy of theirs succeeds or a day has passed.
  */
 export class CopyTurns {
   readonly #clock: Clock
   readonly #waiting = new FairQueue<PromiseWithResolvers<void>>()
-  /** Owners who have lost a turn, and the time at which that is forgotten. */
+  /** Owners who have wasted a turn, and the time until which that counts against them. */
   readonly #losers = new Map<string, number>()
   #holder: { owner: string; since: number } | null = null
 

@@ -51,8 +51,9 @@ const FOREIGN: readonly [name: string, remedy: string, magic: string, at: number
 ]
 
 /**
- * Reads the header of an untrusted disk image, before any program does that opens the files which a header names. The
- * content alone decides on the format. Sources: QEMU's docs/interop/qcow2.txt, VMware's Virtual Disk Format 1.1,
+ * Reads the header of an untrusted disk image. It comes before qemu-img, which would open the files that a header
+ * names. Only the content decides the format. Sources: QEMU's docs/interop/qcow2.txt, VMware's Virtual Disk Format
+ * 1.1,
  * Microsoft's VHD specification and MS-VHDX.
  * @throws UnusableDisk
  */
@@ -189,7 +190,7 @@ function vmdkSize({ head }: DiskFile): number {
   if (head.length < 2 * SECTOR) throw damaged('its header is cut off')
   const sectors = u64le(head, 12)
   const text = head.toString('latin1', VMDK_TEXT.at, VMDK_TEXT.at + VMDK_TEXT.bytes)
-  // QEMU opens the files that the text names if the header claims no disk.
+  // If the header describes no disk, QEMU opens the files that the text names.
   const kind = /^createType\s*=\s*"(\w+)"/m.exec(text)?.[1]
   if (sectors === 0 || kind === undefined)
     throw new UnusableDisk(
@@ -229,7 +230,7 @@ const HAS_PARENT = 0b10
 
 async function vhdxSize({ read }: DiskFile): Promise<number> {
   const sizes: number[] = []
-  // QEMU takes either table of regions, so both must be harmless.
+  // QEMU may use either of the two region tables, so both must be harmless.
   for (const at of VHDX_REGIONS) {
     const regions = await read(at, 64 * 1024)
     const place = isAt(regions, 'regi', 0) && entryOf(regions, VHDX_METADATA, 8, 16)

@@ -1,7 +1,7 @@
 /**
- * The seam between Berth and the programs that run machines. A driver is thin: each method has one external effect and
- * is safe to call twice with the same argument. It keeps no database and decides nothing. The state of a machine is
- * always read with `inspect`, never assumed.
+ * The interface between Berth and the programs that run machines. A driver is thin: each method has one external
+ * effect and is safe to call twice with the same argument. It has no database and decides nothing. The state of a
+ * machine is always read with `inspect`, never assumed.
  */
 
 import type { Console } from './console.ts'
@@ -43,31 +43,34 @@ export interface MachineSpec {
   ramMb: number
   diskGb: number
   cpuType: CpuType
-  /** The source of the disk of a machine without one; null: the disk must exist, and is never created anew. */
+  /** The source of the disk if the machine has none yet; null: the disk must exist, and is never created anew. */
   image: ImageSpec | SnapshotSpec | null
-  /** Names the disk if one is created. Names sort by age; a machine keeps the name of the disk that it has. */
+  /** The name of the disk, if one is created. Names sort by age. A machine that has a disk keeps its name. */
   diskId: string
   /**
-   * The guest sets itself up anew (host keys, logins, user data) when it finds another id than its disk was set up with.
-   * A restored disk gets the id that its snapshot was made under, and so stays as it was.
+   * The guest sets itself up anew (host keys, logins, user data) if this id differs from the one in its disk. A
+   * restored disk gets the id of its snapshot, so that it stays as it was.
    */
   instanceId: string
   username: string
   sshPublicKeys: readonly string[]
-  /** Set if the server was created without keys; only its hash may reach a disk. */
+  /** The password of a server without keys; null: it has keys. Only its hash may be written to a disk. */
   password: string | null
   /** The customer's cloud-init user data, verbatim. */
   userData: string | null
   interfaces: readonly NetworkInterface[]
 }
 
-/** The machine that a snapshot is booted as: a driver may give it less, and keeps logins and user data from it. */
+/**
+ * The machine that boots a snapshot in a trial. A driver may give it fewer resources, and gives it no logins or
+ * user data.
+ */
 export type TrialMachine = Omit<MachineSpec, 'serverId' | 'image' | 'sshPublicKeys' | 'password' | 'userData'>
 
-/** A system that a machine boots from another disk. Its own disk stays beside that, as `server-disk`. */
+/** A rescue system, which a machine boots from a separate disk. Its own disk stays attached as `server-disk`. */
 export interface RescueSpec
   extends Pick<MachineSpec, 'hostname' | 'username' | 'sshPublicKeys' | 'password'> {
-  /** Names the rescue: under another name, the system is made anew. */
+  /** Identifies the rescue: another id creates the system anew. */
   rescueId: string
   image: ImageSpec
 }
@@ -78,7 +81,7 @@ export interface NetworkInterface {
   addresses: readonly GuestAddress[]
 }
 
-/** The connections that lead to a machine and from it: values that change while it runs. */
+/** The network settings of a machine, which may change while it runs. */
 export interface ServerNetwork {
   /** Its unique number, from which its addresses follow (addresses.ts). */
   number: number
@@ -109,7 +112,7 @@ export interface PrivateCard {
 /** The most private networks of a machine: it has slots for as many cards to be added while it runs. */
 export const MOST_CARDS = 8
 
-/** The network of a machine that nothing leads to. */
+/** The network settings of a machine that cannot be reached from outside. */
 export const PLAIN_NETWORK: Omit<ServerNetwork, 'number'> = {
   ports: [],
   firewall: null,
@@ -142,7 +145,7 @@ export interface PublishedPort {
 export interface FirewallRule {
   direction: 'in' | 'out'
   protocol: 'tcp' | 'udp' | 'icmp' | 'any'
-  /** Ports of the guest for incoming connections, of the other end for outgoing ones; null: all. */
+  /** The guest's ports for incoming connections, the peer's for outgoing ones; null: all. */
   ports: PortRange | null
   /** The ranges of the peer's address. */
   cidrs: readonly string[]
@@ -181,7 +184,7 @@ export interface HostKey {
 }
 
 export interface HostFacts {
-  /** Sentence parts for people: "QEMU 7.2 with TCG" and why. */
+  /** The engine for people, such as "QEMU 7.2 with TCG", and why it was chosen; both as parts of a sentence. */
   compute: string
   reason: string
   /** False if machines exist in memory only. */
@@ -190,7 +193,7 @@ export interface HostFacts {
   features: readonly Feature[]
   cores: number
   ramMb: number
-  /** The disk space for machines: free space and the space that they use already. */
+  /** The disk space for machines in GB: the free space plus what machines use already. */
   diskGb: number
   warnings: readonly string[]
 }
@@ -230,16 +233,17 @@ export interface Driver extends VolumeDriver, SnapshotDriver<TrialMachine> {
   rescue(serverId: string, rescue: RescueSpec | null): Promise<void>
 
   /**
-   * Puts an ISO into the drive of a machine, or takes out the one in it (null), whatever the guest does with it: at once
-   * if it is on, and for its next starts, which boot the ISO before the disk.
+   * Inserts an ISO into the drive of a machine, or ejects the one in it (null), even if the guest uses it. It takes
+   * effect at once if the machine is on, and for later starts, which boot the ISO before the disk.
    * @param iso the id of a customer's file, or an ISO of the operator
    * @throws DriverError not_found (no such machine or ISO), image_not_ready, unavailable, unsupported
    */
   insertIso(serverId: string, iso: string | ImageSpec | null): Promise<void>
 
   /**
-   * Starts a defined machine. `queued`: too many are booting, call again shortly. Already running: `started`. A machine
-   * counts as booting until its guest's kernel runs. The last free slot is for owners without booting machines.
+   * Starts a defined machine. Returns `started` also if it already runs, and `queued` if too many are booting: call
+   * again shortly. A machine counts as booting until its guest's kernel runs. The last free slot is for owners
+   * without booting machines.
    * @throws DriverError port_taken, start_failed, not_found (also: it was never connected), unsupported (its firewall)
    */
   start(serverId: string): Promise<'started' | 'queued'>
@@ -279,8 +283,9 @@ export interface Driver extends VolumeDriver, SnapshotDriver<TrialMachine> {
   ready(serverId: string): Promise<{ hostKeys: HostKey[] } | null>
 
   /**
-   * Sets the networks of these machines at once: live if they run, and for their next start, which needs one. Absent
-   * machines are skipped, and other machines stay as they are. A failure for one machine does not stop the others.
+   * Sets the networks of these machines in one call: live if they run, and for their next start, which is refused
+   * without one. It skips absent machines and leaves all others as they are. A failure for one machine does not stop
+   * the others.
    * @throws DriverError unavailable, unsupported (cards in private networks, until its next start or for good)
    */
   connect(networks: ReadonlyMap<string, ServerNetwork>): Promise<void>
@@ -292,8 +297,8 @@ export interface Driver extends VolumeDriver, SnapshotDriver<TrialMachine> {
   setPassword(serverId: string, login: GuestLogin): Promise<void>
 
   /**
-   * Gives a card in a private network its address in a running guest, which otherwise takes it when it boots. A guest
-   * that has just got the card needs some calls.
+   * Configures the address of a private network card in a running guest, which otherwise does so at its next boot. If
+   * the card is new to the guest, it takes several calls.
    * @throws DriverError as setPassword
    */
   setAddress(serverId: string, card: PrivateCard): Promise<void>
@@ -301,7 +306,8 @@ export interface Driver extends VolumeDriver, SnapshotDriver<TrialMachine> {
   /**
    * Opens the serial console of a running machine. The guest never waits for a reader: a slow one misses output that is
    * older than the last 64 KiB.
-   * @param seen the end of the output that the reader has; reading begins after it, or else with the kept 64 KiB
+   * @param seen the last output that the reader has; reading continues after it, or with the kept 64 KiB if it is not
+   * there
    * @throws DriverError not_found (it is off), unsupported (it has none until its next start)
    */
   openConsole(serverId: string, seen?: Buffer): Promise<Console>
@@ -327,7 +333,7 @@ export type DriverErrorCode =
   | 'image_unusable'
   | 'disk_full'
   | 'unavailable'
-  /** This machine in its present state, or this host, can't do it. */
+  /** The host can't do it, or the machine can't in its present state. */
   | 'unsupported'
   /** It would work, but would endanger the host. */
   | 'unsafe'
@@ -342,7 +348,7 @@ export class DriverError extends Error {
   }
 }
 
-/** A driver without screens and ISOs, whose disks only grow while they are off. */
+/** A driver without screens and ISOs, whose disks grow only while the machine is off. */
 export abstract class WithoutDevices implements Pick<Driver, 'growDisk' | 'openScreen' | 'insertIso'> {
   growDisk = refuse
   insertIso = async (_serverId: string, iso: string | ImageSpec | null): Promise<void> => {

@@ -38,7 +38,7 @@ export class Drivers {
     return this.#perZone.includes(driver) ? `${driver}-${zone_slug}` : driver
   }
 
-  /** The driver of a pool. A driver that is not open refuses every call, and knows nothing of its machines. */
+  /** The driver of a pool. If it is not open, every call of it is refused. */
   at(pool: string): Driver {
     const open = Object.entries(this.#drivers).find(([name]) => name === pool)
     return open?.[1] ?? new ClosedDriver(`The driver ${pool} is not open.`)
@@ -53,7 +53,7 @@ export class Drivers {
   }
 }
 
-/** Stands in for a driver that cannot work here, so that the others work beside it. */
+/** Takes the place of a driver that cannot work here, so that the others still work. */
 export class ClosedDriver implements Driver {
   readonly #why: string
   readonly snapshotFiles: SnapshotFiles

@@ -11,7 +11,7 @@ export interface Connection {
   address: string
 }
 
-/** True if a rule concerns connections that the guest opens. */
+/** True if the rules restrict connections that the guest opens. */
 export function judgesOut(rules: readonly FirewallRule[]): boolean {
   return rules.some(({ direction }) => direction === 'out')
 }

@@ -1,10 +1,13 @@
 /**
- * A machine's usage, in raw figures. An unknown value is null, never 0. Counters count from the start of the
- * machine's process and begin anew with the next one; a reset of the guest need not change them.
+ * The raw resource usage of a machine. An unknown value is null, never 0. Counters start at 0 with each process of
+ * the machine; a reset of the guest need not reset them.
  */
 export interface Measurement {
   measuredAt: number
-  /** The start of the process that counts; null: the machine is off or silent, and only its disk is known. */
+  /**
+   * When the counting process started (milliseconds); null: the machine is off or does not answer, and only its
+   * disk is known.
+   */
   startedAt: number | null
   cores: number
   /** Counter: the running time of all virtual CPUs together. */
@@ -24,7 +27,7 @@ export interface Measurement {
   ended?: EndedTraffic | null
 }
 
-/** The bytes of a machine's cards that were removed at the end of its processes, summed up over a life of the driver. */
+/** The bytes of a machine's earlier network cards, summed up since the driver was opened. */
 export interface EndedTraffic {
   life: string
   rx: number

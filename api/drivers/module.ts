@@ -9,7 +9,7 @@ export const serverKinds = ['virtual_machine', 'container'] as const
 /** A mistake in the catalogue file: a JSON pointer to its place, and a sentence. */
 export type Fault = [pointer: string, message: string]
 
-/** A zone of the catalogue, as far as every driver may read it. */
+/** The fields of a zone in the catalogue that every driver may read. */
 export interface ZoneFields {
   zone_slug: string
   driver?: string | undefined
@@ -17,10 +17,10 @@ export interface ZoneFields {
   public_ipv6?: string | undefined
 }
 
-/** A zone as the driver reads it whose own fields these are. */
+/** A zone with the driver's own fields. */
 export type ZoneOf<Own extends TProperties> = ZoneFields & Static<TObject<Own>>
 
-/** A kind of images: how the catalogue file names them. Drivers that start from the same images share one. */
+/** How the catalogue file names one kind of images. Drivers that use the same images share a format. */
 export interface ImageFormat<Fields extends TProperties> {
   /** Fields of a template in the catalogue file. All are optional: a template needs one format only. */
   fields: Fields
@@ -49,7 +49,7 @@ export interface SharedStore {
   change(serverId: string, change: (text: string | undefined) => string | undefined): Promise<void>
 }
 
-/** The environment in which a driver is opened. */
+/** The settings and services with which a driver is opened. */
 export interface DriverPlace<Zone> {
   /** The zones that the driver serves, as the catalogue in force has them. */
   zones: () => readonly Zone[]
@@ -72,21 +72,21 @@ export interface DriverPlace<Zone> {
 export interface DriverUse {
   dataDir: string
   accel: 'auto' | 'kvm' | 'tcg'
-  /** BERTH_COMPUTE names it. */
+  /** True if BERTH_COMPUTE names the driver. */
   isChosen: boolean
-  /** A zone or an existing server has it. */
+  /** True if a zone or an existing server uses the driver. */
   isHeld: boolean
-  /** The zones that name it. */
+  /** The zones that name the driver. */
   zoneSlugs: readonly string[]
-  /** The reason why the real driver of this host cannot be used; null: it can, or this is that driver. */
+  /** The reason why the real driver of this host cannot be used; null: it can be used, or this driver is it. */
   obstacle: string | null
 }
 
-/** Something that has to stand between strangers as customers and this host, its operator and each other. */
+/** A protection that this host, its operator and other customers need if customers are strangers. */
 export interface Wall {
-  /** A thing that is good to have, so that it reads well after "ok" and after "missing". */
+  /** The protection as a noun that reads well after "ok" and after "missing". */
   name: string
-  /** The consequence of its absence. */
+  /** The consequence if the protection is missing, as a clause. */
   stops: string
   mend: string
   /** The missing part, as part of a sentence; null if nothing is missing. */
@@ -104,7 +104,7 @@ export interface Examination {
 /** A tar file that is being written, with the files that it has so far. */
 export interface Archive {
   readonly files: Readonly<Record<string, object>>
-  /** @returns the names of those files that changed while they were read, and so do not count */
+  /** @returns the names of files that changed while they were read, which are not in the archive */
   add(folder: string, names: readonly string[]): Promise<string[]>
 }
 
@@ -116,9 +116,9 @@ export interface ArchivedMachines {
   leftOut: string[]
 }
 
-/** The things on a host's disk, or in a zone's cluster, by their ids. */
+/** The machines, snapshots and volumes on a host's disk, or in a zone's cluster, by id. */
 export interface Stock {
-  /** Machines; false: it lacks its disk or its specification. */
+  /** Machines; false: the machine lacks its disk or its specification. */
   machines: ReadonlyMap<string, boolean>
   /** Snapshots and images; false: it is not complete. */
   snapshots: ReadonlyMap<string, boolean>
@@ -129,9 +129,9 @@ export interface Stock {
 
 /** A driver as the rest of the program sees it before it is opened: api/drivers/modules/modules.ts lists them all. */
 export interface DriverModule<Name extends string, Own extends TProperties, OfTemplates extends TProperties> {
-  /** As zones and settings name it. */
+  /** The driver's name in zones and settings. */
   name: Name
-  /** As sentences name it. */
+  /** The driver's name in sentences. */
   title: string
   kind: (typeof serverKinds)[number]
   /** False: its machines exist in memory only. */
@@ -155,13 +155,13 @@ export interface DriverModule<Name extends string, Own extends TProperties, OfTe
   volumePath(volumeId: string): string
   /** @throws DriverError unavailable, or unsafe; with what to do */
   open(place: DriverPlace<ZoneOf<Own>>): Promise<{ driver: Driver; images: HostImages | null }>
-  /** Looks at its walls without opening it, also while it is open elsewhere. */
+  /** Examines the walls without opening the driver, even while another process has it open. */
   examine(use: DriverUse): Promise<Examination>
-  /** The images that it keeps on this host. */
+  /** Opens the images that the driver keeps on this host. */
   openImages?(dataDir: string, log: ImageLog): HostImages
   /** True if the data folder holds the machine of one of these servers. */
   hasMachine?(dataDir: string, serverIds: readonly string[]): boolean
-  /** Looks at the data folder without opening the driver, also while it is open elsewhere. */
+  /** Lists the data folder without opening the driver, even while another process has it open. */
   stock?(dataDir: string): Promise<Stock>
   /** Looks at the cluster of a zone without opening the driver. @throws DriverError unavailable */
   zoneStock?(zone: ZoneOf<Own>): Promise<Stock>

@@ -11,7 +11,10 @@ const KEEP_DAYS = 90
 
 /** The most bytes of a day: with 90 days, 3 GB in all. */
 const DAY_BYTES = 2 ** 25
-/** The most bytes of a server in a day, and the part of a day's rest that it may use: so no server finds it full. */
+/**
+ * The most bytes of a server in a day, and the share of the day's remaining room that it may use. So there is
+ * always room for other servers.
+ */
 const SERVER_BYTES = 2 ** 20
 const SHARE = 1 / 16
 
@@ -29,7 +32,7 @@ export interface Outgoing {
   port: number
 }
 
-/** Connections of a server that were not recorded one by one. */
+/** A note that some connections of a server were not recorded. */
 export interface Missed {
   at: number
   serverId: string
@@ -57,7 +60,7 @@ export class OutgoingLog {
   }
 
   /**
-   * Appends connections as far as the bounds allow. A server whose share of the day is used up gets one last line.
+   * Appends connections within the limits. A server that has used up its share of the day gets one last line.
    * @param isWhole false: the driver may have lost connections since the last call
    */
   async add(found: readonly (Outgoing | Missed)[], now: number, isWhole: boolean): Promise<void> {
@@ -83,7 +86,7 @@ export class OutgoingLog {
     if (now - this.#touched >= MINUTE || now < this.#touched) await this.#touch(now)
   }
 
-  /** Notes that no guest is left: the time until the next start lacks nothing. */
+  /** Notes that no guest runs, so that the record has no gap until the next start. */
   async rest(): Promise<void> {
     await rm(this.#mark(), { force: true })
     this.#until = 0
@@ -93,7 +96,7 @@ export class OutgoingLog {
     try {
       if (lines.length > 0) await appendFile(this.#file(), lines.join(''), { mode: 0o600 })
     } catch (error) {
-      // The next call reads what was written in fact.
+      // The write may be incomplete, so the next call reads the file again.
       this.#day = ''
       throw error
     }
@@ -178,9 +181,9 @@ interface Wanted {
 }
 
 /**
- * Finds connections to a port of an address that began within the day before a moment, the likeliest first, or else
- * those that came from that port of the host. It says for the hour before where some may be missing. Repeated ones
- * count once. Clocks may differ by a minute.
+ * Finds connections that began within a day before a time, the likeliest first. It looks for a port of an address, or
+ * else for a port of the host. For the last hour it also returns reasons why some may be missing. Repeated
+ * connections count once. Clocks may differ by a minute.
  * @returns null if nothing was ever recorded in this data folder
  */
 export async function findOutgoing(dataDir: string, wanted: Wanted): Promise<Found[] | null> {

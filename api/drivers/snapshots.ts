@@ -30,17 +30,17 @@ export type SnapshotState =
       diskGb: number
       /** `filesystem`: the guest's file systems stood still for the moment of the copy; `crash`: they did not. */
       consistency: 'filesystem' | 'crash'
-      /** True: the host keeps it in a form that can't be read, so it is neither verified nor copied off site. */
+      /** True: the host can't read the snapshot's bytes, so it is neither verified nor copied off site. */
       isOpaque?: true
       /**
-       * True: the host keeps it in a form that can only be exported, each time as other bytes. So its copy off site is
-       * verified in its place.
+       * True: the snapshot can only be exported, with different bytes each time. So its copy off site is verified
+       * instead.
        */
       isExported?: true
     }
   /**
-   * `message` is for operators. The copy is gone, and a call with the same id begins it anew. `slow`: its turn was over
-   * before it was made.
+   * `message` is for operators. The copy is gone, and a call with the same id begins it anew. `slow`: it was not
+   * finished within the time limit.
    */
   | { state: 'failed'; code: 'disk_full' | 'slow' | 'failed'; message: string }
 
@@ -49,7 +49,7 @@ export type VerifyState =
   | { state: 'reading' }
   | { state: 'intact' }
   | { state: 'damaged'; message: string }
-  /** It is there, and only its copy off site can be compared: it can be exported, but not read. */
+  /** The snapshot exists, but can only be exported and not read, so its copy off site must be compared instead. */
   | { state: 'exported' }
 
 /** The sign that a system is up: its agent answered, a login appeared on its console, or its init runs its services. */
@@ -57,11 +57,11 @@ export const bootSigns = ['agent', 'console', 'init'] as const
 export type BootSign = (typeof bootSigns)[number]
 
 export type TrialState =
-  /** Another trial runs, or the host has better things to do. Nothing was begun. */
+  /** Nothing was begun, because another trial runs or the host is busy. */
   | { state: 'queued' }
   | { state: 'booting' }
   | { state: 'booted'; sign: BootSign }
-  /** Its kernel ran without a panic until the end of the trial, and it shows nothing of its init. */
+  /** The kernel ran without a panic until the end of the trial, but nothing shows that its init is up. */
   | { state: 'unproven' }
   /** `message` is for operators. */
   | { state: 'failed'; message: string }
@@ -69,12 +69,12 @@ export type TrialState =
 /** `message` of an unusable image is for its customer. */
 export type ImportState = SnapshotState | { state: 'failed'; code: 'unusable'; message: string }
 
-/** A file of a snapshot. Together, a snapshot's files are all that a driver needs to have it again. */
+/** A file of a snapshot. A driver can restore the snapshot from its files alone. */
 export interface SnapshotFile {
   name: string
   bytes: number
   sha256: string
-  /** The file of a full copy that it is; missing: it is this snapshot's own. */
+  /** Set if the file belongs to a full copy that several snapshots share; undefined: it is this snapshot's own. */
   of?: SnapshotSpec & { name: string }
 }
 
@@ -99,9 +99,10 @@ export interface SnapshotFiles {
   release?(snapshotId: string): Promise<void>
 
   /**
-   * Writes bytes of a file of a snapshot that is brought back, each file from its beginning to its end. A file that
-   * begins anew loses what it had. Until `accept`, nothing of it is listed.
-   * @param part.left the bytes that follow this part: it is refused if they have no room (default: 0)
+   * Writes bytes of a file of a snapshot that is brought back, from the file's beginning to its end. Writing at 0
+   * again discards earlier bytes. The snapshot is not listed until `accept`.
+   * @param part.left the number of bytes that follow this part: the call fails if the disk has no room for them
+   * (default: 0)
    * @throws DriverError disk_full, unavailable, unsupported
    */
   write(
@@ -110,8 +111,9 @@ export interface SnapshotFiles {
   ): Promise<void>
 
   /**
-   * Makes a snapshot ready whose files were written, if each is as given. One that is ready already stays.
-   * @returns the name of a file that is damaged, after which nothing is left of the snapshot; null: none is
+   * Publishes a snapshot whose files were written, if each matches its size and hash. Does nothing if it is ready
+   * already.
+   * @returns the name of a damaged file, after which the snapshot is removed; null: all files are intact
    * @throws DriverError unavailable, unsupported
    */
   accept(snapshotId: string, files: readonly SnapshotFile[]): Promise<string | null>

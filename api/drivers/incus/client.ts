@@ -20,11 +20,11 @@ export interface Access {
 /** The body and options of a call. */
 export interface Sent {
   body?: unknown
-  /** Sent in place of a body. */
+  /** The path of a file that is sent in place of a body. */
   file?: string
   headers?: Readonly<Record<string, string>>
   timeoutMs?: number
-  /** The member that alone is asked (default: any). */
+  /** The only member to ask (default: any). */
   endpoint?: Endpoint
 }
 
@@ -68,7 +68,7 @@ export class Endpoint {
     this.#agent = this.#socketPath === null ? new https.Agent(options) : new http.Agent(options)
   }
 
-  /** It did not answer, so others are asked first; no caller has to wait for its return. */
+  /** True if the member did not answer: others are asked first, so that no caller waits for it. */
   get isShunned(): boolean {
     return this.#probe !== null
   }

@@ -11,18 +11,24 @@ import type { Parts } from './parts.ts'
 import { attempt, DRAFTS, nameable, READY } from './snapshots.ts'
 import type { Spool } from './spool.ts'
 
-/** Exports that are whole. Incus may leave half of one behind when it is killed, so each is renamed once it has ended. */
+/**
+ * The names of finished exports. Incus may leave half an export behind when it is killed, so each is renamed at its
+ * end.
+ */
 const WHOLE = /^e-[0-9a-f]{12}$/
 const ENDING = '.tar.gz'
-/** Incus removes an export after this time, whatever becomes of this service. */
+/** Incus removes an export after this time, even if this service is gone. */
 const KEPT_MS = 24 * 3600_000
 /** The time for an export, its reading, or an import. */
 const EXPORT_MS = 6 * 3600_000
 const SETTLE_MS = 60_000
-/** An export's size at most, as a multiple of its disk's: blocks that a guest shares or compresses are exported whole. */
+/** The largest export, as a multiple of the disk's size: blocks that a guest shares or compresses are exported whole. */
 const MOST_GROWTH = 2
 const GIB = 2 ** 30
-/** Storage that exports the blocks in use. Others write a file's holes, of which a guest makes exabytes for nothing. */
+/**
+ * Storage drivers that export only used blocks. Others also write the holes of files, and a guest can create
+ * exabytes of holes for free.
+ */
 const EXPORTING = ['btrfs', 'zfs']
 
 interface ExportParts extends Parts {

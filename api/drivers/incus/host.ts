@@ -16,7 +16,7 @@ const WAIT_MS = { first: 2_000, later: 1_000, silent: 0 }
 /** The greatest age of figures that replace a late answer. */
 const STALE_MS = 15_000
 
-/** A zone's cluster as a host. A cluster that does not answer delays nobody. */
+/** The facts of a zone's cluster. A cluster that does not answer must not delay callers. */
 export class Host {
   readonly #members: Members
   readonly #server: IncusServer
@@ -25,7 +25,7 @@ export class Host {
   #asking: Promise<HostFacts | null> | null = null
   #known: { facts: HostFacts; at: number } | null = null
   #isSilent = false
-  /** The reason for which the last request got no answer, for operators. */
+  /** The reason why the last request got no answer, for operators. */
   #reason = 'it has not replied in time'
 
   /** @param keptGb the sum of the disks of snapshots in GB */

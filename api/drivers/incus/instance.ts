@@ -33,7 +33,7 @@ const KEYS = {
   network: 'user.berth.network',
   card: 'user.berth.card',
   disk: 'user.berth.disk',
-  /** The time in milliseconds after which a trial is nobody's any more. */
+  /** The time in milliseconds after which any process may remove a trial. */
   until: 'user.berth.until',
   /** The group of the zone that a trial is of: zones may share a project. */
   group: 'user.berth.group',
@@ -202,7 +202,7 @@ export function copyOf({ devices }: Instance) {
   }
 }
 
-/** A range of users is taken only by machines. */
+/** Only machines take a range of users; copies take none. */
 const COPIED = { 'security.idmap.isolated': 'false', [EVACUATION]: 'migrate' }
 
 /** A copy of a machine without the machine's settings, logins and devices. */
@@ -248,7 +248,7 @@ export function isTrialOf({ config }: Instance, group: string | undefined): bool
   return config !== null && (config[KEYS.group] ?? '') === (group ?? '')
 }
 
-/** The time after which a trial is nobody's any more; null: its member does not answer. */
+/** The time after which any process may remove a trial; null: its member does not answer. */
 export function untilOf({ config }: Instance): number | null {
   return config && Number(config[KEYS.until] ?? 0)
 }
@@ -282,7 +282,7 @@ export function isUnfinished({ config }: Instance): boolean {
   return config !== null && config[KEYS.network] === undefined
 }
 
-/** The change before a start, and before turning it off. */
+/** The change to write before a machine is turned on or off. */
 export function powered(power: 'on' | 'off'): { config: Record<string, string> } {
   return { config: { ...DENIED, [KEYS.power]: power } }
 }
@@ -304,7 +304,7 @@ export interface Surroundings {
   prefix: string
 }
 
-/** An instance with its network and walls; null: it has these already. */
+/** Returns an instance with its network and walls; null: nothing changes. */
 export function connected(
   instance: Instance,
   network: ServerNetwork,

@@ -121,7 +121,7 @@ export class Instances {
   }
 }
 
-/** True if nobody here turned the machine off. */
+/** True if the machine turned off by itself. */
 export function isByItself(state: MachineState): boolean {
   return state.power === 'stopped' && state.reason !== null
 }

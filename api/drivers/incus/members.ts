@@ -30,8 +30,8 @@ interface Fresh<T> {
 const MEMBERS_MS = 1_000
 const HARDWARE_MS = 60_000
 /**
- * The time that a member has to describe its hardware. One that others reach but hear no events of takes 10 s to refuse,
- * and does so at each request: it must not delay the answers of those that are well.
+ * The time that a member has to describe its hardware. A member that others reach but hear no events from takes 10 s
+ * to refuse each request. It must not delay the answers of others.
  */
 const ANSWER_MS = 800
 /** The greatest age of a description that replaces a late one. */
@@ -145,7 +145,7 @@ export class Members {
     const members = await this.online()
     if (members.includes(null)) return { target: undefined, done: () => {} }
     const hardware = await this.#describe(members)
-    // There is no await from here on, so that two callers do not choose the same member.
+    // The code has no await from here on, so that two callers do not choose the same member.
     const loads = members.flatMap((member, index) => {
       const has = hardware[index]
       if (member === null || !has) return []
@@ -215,7 +215,7 @@ export class Members {
       }
       this.#hardware.set(name, { at: performance.now(), value })
     } catch {
-      // It is asked again, and meanwhile left out.
+      // A later call asks the member again; until then it is left out.
     } finally {
       this.#asking.delete(name)
     }

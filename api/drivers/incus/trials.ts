@@ -32,11 +32,11 @@ const MOST_LOG = 2 ** 20
 const READ_BYTES = 64 * 1024
 /** An init other than systemd counts as up if it has other processes after this time. */
 const SETTLED_MS = 30_000
-/** The time in which Incus notes that it was the guest that turned off. */
+/** Incus records within this time that the guest turned itself off. */
 const NOTED_MS = 30_000
 const MIB = 2 ** 20
 
-/** It has no output: a guest's program could print without an end. */
+/** The command prints nothing, because a guest's program could print forever. */
 const ASK_SYSTEMD = ['systemctl', 'is-active', '--quiet', 'multi-user.target']
 /** The words of Incus and LXD about a command that does not exist. */
 const NO_COMMAND = /command not (found|executable)/i
@@ -59,7 +59,7 @@ interface Trial {
   isCanceled: boolean
   /** When it was first seen off. */
   stoppedAt: number | null
-  /** The question to its init that has not ended: there is one at most, as a guest may never answer. */
+  /** The pending question to its init. There is at most one, because a guest may never answer. */
   asking: Promise<void> | null
   answer: 'up' | 'none' | null
 }
@@ -223,7 +223,7 @@ export class IncusTrials {
     return removed.every((isGone) => isGone)
   }
 
-  /** Removes trials that are nobody's any more. */
+  /** Removes trials whose time is over. */
   async #sweep(): Promise<void> {
     for (const instance of await this.#all()) {
       const until = untilOf(instance)

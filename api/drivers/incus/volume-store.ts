@@ -106,7 +106,7 @@ export class VolumeStore {
   }
 
   /**
-   * Ends what broke off: a move, or a creation that came late. No move may run.
+   * Completes an interrupted move, or removes the volume of a creation that came too late. No move may be running.
    * @throws IncusError if another process does the same
    */
   async mend(volumeId: string, forms: readonly Named[]): Promise<void> {

@@ -152,7 +152,7 @@ export class IncusVolumes implements VolumeDriver {
     return whole ? this.#store.get(whole) : null
   }
 
-  /** Brings a volume that nobody has to a member. @throws IncusError while it is being moved */
+  /** Moves a volume that no machine has to a member. @throws IncusError while it is being moved */
   async #bring(volumeId: string, volume: Stored, target: string): Promise<Stored> {
     if (!volume.isMarked) {
       await this.#store.remove(volume)
@@ -182,7 +182,7 @@ export class IncusVolumes implements VolumeDriver {
   }
 }
 
-/** The failure of a move: whatever was missing on the way, the volume was not. */
+/** Returns the failure of a move. It is never a missing object, because the volume itself exists. */
 function failureOf(error: unknown): unknown {
   const isFull = error instanceof IncusError && error.refusal === 'disk_full'
   return isFull ? error : new IncusError(0, 'The volume could not be moved', { cause: error })

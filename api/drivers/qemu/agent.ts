@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { DriverError } from '../driver.ts'
 import { connected } from './console.ts'
 
-/** The longest reply that is read. The guest's owner writes it, so no length of theirs is trusted. */
+/** The longest reply that is read: its length is up to the guest, which is not trusted. */
 const MOST_BYTES = 64 * 1024
 /** A guest's error ends up in logs, so its length is limited. */
 const COMPLAINT_LIMIT = 200

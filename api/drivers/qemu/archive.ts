@@ -26,7 +26,7 @@ export async function archive(
     const image = path.dirname(nameOf(record.base))
     const hasImage = /^(images|snapshots)\//.test(image) && (await exists(path.join(dataDir, image)))
     const isOff = async () => (await readRun(files))?.guestShutdown ?? true
-    // The seed holds customers' user data in the clear, as the disk does: without disks a backup has neither.
+    // The seed has customers' user data in plain text, like the disk. So a backup without disks has no seeds either.
     const add = () => contents.add(dataDir, [files.seed, files.disk].map(nameOf))
     if (hasImage && (await isOff()) && (await add()).length === 0 && (await isOff())) {
       disks.push(id)

@@ -10,7 +10,7 @@ import { type LentVolume, volumeArguments } from './volume-plug.ts'
 
 const VENDORS: Record<CpuType, string> = { amd: 'AuthenticAMD', intel: 'GenuineIntel' }
 
-/** The host's ends of a machine's network cards and volumes. `plugs` is null if the machine has no slots for cards. */
+/** The host ends of a machine's network cards, and its volumes. `plugs` is null if the machine has no slots for cards. */
 export interface Ends {
   netdev: string
   plugs: Plugs | null
@@ -55,7 +55,7 @@ export function qemuArguments(
     ...['-device', 'virtio-balloon-pci,id=balloon0,guest-stats-polling-interval=5'],
     ...['-device', 'virtio-serial-pci', '-chardev', `socket,id=ga,${listen(join(sockets, 'ga.sock'))}`],
     ...['-device', 'virtserialport,chardev=ga,name=org.qemu.guest_agent.0'],
-    // It comes last of the devices, so that those before it keep their places.
+    // Volumes come last, so that the devices before them keep their places.
     ...volumeArguments(volumes),
     ...driveArguments(record.iso, files.run, !direct && !rescue),
     ...screenArguments(sockets),

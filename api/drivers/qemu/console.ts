@@ -20,7 +20,7 @@ const SETTLE_MS = 30
 const OVERLAP = 4096
 /** Bytes of typed input that may wait for the guest. */
 const MAX_TYPED = 64 * 1024
-/** A limit above the speed of any serial port, since a QEMU that its guest has taken over can send any amount. */
+/** This limit is above the speed of any serial port. It bounds a QEMU that its guest has taken over. */
 const FLOOD = { perSecond: 4 * 2 ** 20, burst: 2 ** 20 }
 
 /**
@@ -55,7 +55,7 @@ export class SerialConsoles {
     for (const socket of this.#sockets) socket.destroy()
   }
 
-  /** @returns null if nothing listens for it */
+  /** @returns null if the machine's console socket does not exist */
   #line(serverId: string): Promise<SerialLine | null> {
     const known = this.#lines.get(serverId)
     const line = known ?? this.#connect(serverId)

@@ -43,7 +43,7 @@ export async function defineFiles(
   const passwordHash = hashFor(password, hasDisk ? old.passwordHash : null)
   // The first card stays as it was when the disk was new: guests of earlier versions keep theirs.
   if (hasDisk) Object.assign(kept, { interfaces: old.spec.interfaces, diskId: old.spec.diskId })
-  // A disk never shrinks, and that of a snapshot may be larger than the plan's.
+  // A disk never shrinks, and a disk from a snapshot may be larger than the plan's.
   if (hasDisk) kept.diskGb = Math.max(spec.diskGb, old.spec.diskGb)
   await writeDurably(files.seed, seedVolume({ ...kept, userData, passwordHash }))
   const { uuid, network, rescue, iso } = old ?? { uuid: randomUUID(), network: null }
@@ -89,7 +89,7 @@ export async function readyImage(images: ImageStore, image: ImageSpec | null): P
   return ready
 }
 
-/** The operator's ISO as a drive gets it. Its name is its hash. @throws DriverError image_not_ready */
+/** Returns an operator's ISO for a drive; its id is its hash. @throws DriverError image_not_ready */
 export async function readyIso(images: ImageStore, iso: ImageSpec): Promise<{ id: string; file: string }> {
   const { id, disk: file } = await readyImage(images, iso)
   return { id, file }

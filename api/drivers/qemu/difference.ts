@@ -12,21 +12,21 @@ import {
   sha256Of,
 } from './pack.ts'
 
-/** A difference that is larger than this share of its full copy is not worth it: a full one replaces it. */
+/** If a difference is larger than this share of its full copy, a new full copy is made instead. */
 const MOST_SHARE = 0.5
 
 interface Places {
   /** The folder that has all files. */
   folder: string
-  /** The difference until it is compressed. */
+  /** The file of the difference before it is compressed. */
   draft: string
-  /** The full copy is beside it. */
+  /** The file of the compressed difference; the full copy is in the same folder. */
   target: string
 }
 
 /**
- * Compresses all that a disk has differently from a full copy, in clusters of 64 KB. It reads both, so it needs no
- * record of what was written.
+ * Compresses the clusters (64 KB) of a disk that differ from a full copy. It reads both, so it needs no record of
+ * writes.
  * @param wanted the size and hash of the full copy
  * @returns null if the difference is too large
  * @throws as pack does, and Error if the full copy is damaged: nothing could be built on it
@@ -44,9 +44,9 @@ export async function packDifference(
   await rm(draft, { force: true })
   await writeFile(draft, '', { mode: 0o600, flag: 'wx' })
   await give(draft, owner)
-  // A header has room for a name of a kilobyte: paths start from the folder.
+  // A header has room for a name of 1 KB only, so paths are relative to the folder.
   const disk = `json:${JSON.stringify(diskNode(file, base, folder))}`
-  // A full copy, which replaces a difference that fails, needs the other half of the turn.
+  // The time is halved: if the difference fails, a full copy follows in the same turn.
   const { timeoutMs, ...limits } = copyLimits(virtualSizeBytes)
   const end = performance.now() + timeoutMs / 2
   const left = () => ({ timeoutMs: Math.max(1, Math.ceil(end - performance.now())) })

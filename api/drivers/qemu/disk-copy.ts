@@ -7,9 +7,9 @@ import type { MachineProcess } from './machine-process.ts'
 import type { Source } from './pack.ts'
 import type { Draft } from './snapshot-shelf.ts'
 
-/** The part of a copy that its snapshot knows. */
+/** The parts of a copy that come from its snapshot. */
 export interface CopyOfDisk extends Pick<LiveCopy, 'id' | 'whole'> {
-  /** Writes down what is known of the copied disk. */
+  /** Stores facts about the copied disk. */
   note(facts: Pick<Draft, 'virtualSizeBytes' | 'consistency'>): Promise<void>
 }
 
@@ -54,7 +54,7 @@ export async function offDisk(process: MachineProcess, context: Context): Promis
   const seen = await process.look()
   const record = process.record
   if (seen.power !== 'off' || !record) return null
-  // Its QEMU may have ended in the middle of a copy.
+  // QEMU may have ended in the middle of a copy and left a draft.
   await dropDraft(process.files.run)
   const size = await virtualSize(process.files.disk)
   if (size === null || size > record.spec.diskGb * GIB)

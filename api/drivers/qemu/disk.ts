@@ -91,7 +91,7 @@ async function onDisk(args: string[], owner: Owner | null): Promise<void> {
   }
 }
 
-/** Tells a full disk, which the operator can fix, from all other failures. */
+/** Returns a disk_full error for a full disk, which the operator can fix, or else the error itself. */
 export function diskFailure(error: unknown): Error {
   const text =
     error instanceof Error

@@ -17,8 +17,8 @@ import { chooseNetwork, type NetworkKind, UNSEPARATED } from './passt.ts'
 import { runningApart } from './running.ts'
 
 /**
- * The parts that keep guests from their host and from each other. A part is null if it holds, else the reason why it
- * does not, as a sentence part.
+ * The protections of the host and of guests from each other. Each is null if it works, or else the reason why not, as
+ * part of a sentence.
  */
 export interface Isolation {
   /** Each machine's processes have a user of their own. */
@@ -27,7 +27,7 @@ export interface Isolation {
   firewall: string | null
   /** Guests take no part in the host's network. */
   network: string | null
-  /** The processor keeps guests apart; emulation is not made for that. */
+  /** The processor's virtualization separates guests; emulation is not designed for that. */
   virtualization: string | null
   /** QEMU sees no files and processes of the host but its machine's. */
   confinement: string | null

@@ -1,15 +1,15 @@
 import { askAgent } from './agent.ts'
 import type { MachineProcess } from './machine-process.ts'
 
-/** A guest without an agent costs a copy this much time. */
+/** A copy waits this long for the agent of a guest that may have none. */
 const PING_MS = 2000
 const FREEZE_MS = 5000
 const THAW_MS = 5000
 
 /**
- * Does something while the guest's file systems stand still, if its agent can make them. Nobody else thaws them, so the
- * machine's record tells each later call, of this process or the next, that they may be frozen.
- * @returns true if they stood still all the time, by the guest's word
+ * Runs a function while the guest's file systems are frozen, if its agent can freeze them. Only the service thaws
+ * them. So the machine's record notes that they may be frozen, for later calls of this process or the next.
+ * @returns true if they were frozen all the time, according to the guest
  */
 export async function whileFrozen(process: MachineProcess, work: () => Promise<void>): Promise<boolean> {
   const isFrozen = await freeze(process)

@@ -6,7 +6,7 @@ const HINT_MS = 250
  * that broke out of its QEMU can send any number.
  */
 export class Hints {
-  /** The machines that are being looked at, or were just now, and whether another hint arrived since. */
+  /** The machines that are being looked at, or were a moment ago; true: another hint has arrived since. */
   readonly #looked = new Map<string, boolean>()
   readonly #look: (serverId: string) => Promise<unknown>
   #isClosed = false

@@ -2,15 +2,15 @@ import { closeSync, openSync, readSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { isMissing } from '../../files.ts'
 
-/** The full copy under a difference, beside it: a link to the file of the snapshot that it was first. */
+/** The full copy in the folder of a difference: a hard link to the disk of the snapshot with the full copy. */
 export const BASE = 'base.qcow2'
 
 /** A qcow2 header begins with a magic number, a version, and the place of the backing file's name; 0: it has none. */
 const HEADER_BYTES = 16
 
 /**
- * The full copy that an image needs below itself, where it has to be; null: the image is a full copy. The image decides:
- * if its full copy is missing, a guest would find zeros instead of its data.
+ * Returns the path at which the full copy below an image has to be; null: the image is itself a full copy. This is
+ * read from the image: without its full copy, a guest would read zeros instead of its data.
  */
 export function baseOf(image: string): string | null {
   const header = Buffer.alloc(HEADER_BYTES)
@@ -28,7 +28,7 @@ export function baseOf(image: string): string | null {
   return isDifference ? join(dirname(image), BASE) : null
 }
 
-/** QEMU's description of an image and the full copy below it. Headers are not believed. */
+/** QEMU's description of an image and the full copy below it. QEMU then ignores the paths in headers. */
 export function imageNode(image: string, from?: string): object {
   const base = baseOf(image)
   return node(image, base === null ? null : node(base, null, from), from)

@@ -15,7 +15,7 @@ export const isoName = (id: string) => `${id}.iso`
 /** QEMU's name for an ISO: a node's name has at most 31 characters and begins with a letter. */
 const nodeOf = (id: string) => `iso-${id.replaceAll('-', '').slice(-20)}`
 
-/** QEMU looks for no format in it, since its content is a stranger's. */
+/** The format is fixed to raw: QEMU must not guess it from a stranger's content. */
 const node = (id: string, folder: string) => ({
   driver: 'raw',
   'node-name': nodeOf(id),
@@ -45,7 +45,7 @@ export function driveArguments(iso: LentIso | undefined, folder: string, isFirst
 }
 
 /**
- * Puts the file of an ISO where the QEMU of a machine finds it.
+ * Links the file of an ISO into a folder that the machine's QEMU can read.
  * @param owner the machine's user; null: that of the service, who could change a file that machines share
  */
 export async function lendIso({ id, file }: LentIso, folder: string, owner: Owner | null): Promise<void> {
@@ -57,8 +57,8 @@ export async function lendIso({ id, file }: LentIso, folder: string, owner: Owne
 }
 
 /**
- * Puts an ISO into the drive of a running machine in place of another, even if the guest has locked it. Does nothing
- * if it is there.
+ * Replaces the ISO in the drive of a running machine, even if the guest has locked it. Does nothing if the ISO is
+ * there already.
  * @param folder the machine's `run` folder, as its QEMU sees it
  * @throws DriverError unsupported if the machine was started without a drive
  */
@@ -72,7 +72,7 @@ export async function changeIso(qmp: Qmp, id: string | null, folder: string): Pr
     await qmp.run('blockdev-del', { 'node-name': present }, PATIENCE_MS)
   }
   if (id !== null) {
-    // An earlier call that broke off may have added it.
+    // An interrupted earlier call may have added the node.
     await qmp.run('blockdev-add', node(id, folder), PATIENCE_MS).catch((error: unknown) => {
       if (!/Duplicate nodes/.test(String(error))) throw error
     })

@@ -72,7 +72,7 @@ const DISK_OVERHEAD = 1.02
 const WORDS_MS = 2000
 /** A start whose process can't be found for this long has failed. */
 const ABSENT_MS = 1000
-/** The programs that prepare QEMU are replaced by it within this time. */
+/** The programs that prepare QEMU and then exec it take at most this long. */
 const PREPARE_MS = 10_000
 
 /** Prepares folders, permissions and an empty log for a start. Nothing runs yet; the record says what will. */
@@ -170,8 +170,8 @@ function cardOf(record: MachineRecord, context: Context): Card | null {
 }
 
 /**
- * Finds QEMU's process. The programs that prepare QEMU replace each other, and between two of them a process has no
- * arguments.
+ * Finds QEMU's process. The programs that prepare QEMU exec each other, and a process has no arguments in the middle
+ * of an exec.
  */
 async function findStarted(uuid: string): Promise<ProcessId | null> {
   const deadline = performance.now() + PREPARE_MS
@@ -179,7 +179,7 @@ async function findStarted(uuid: string): Promise<ProcessId | null> {
   for (;;) {
     const found = findByArgument(uuid, QEMU)
     if (found) return found
-    // Another process that names the machine may match as well, and may stay for ever.
+    // Another process may have the uuid in its arguments, too, and stay forever, so the deadline limits the wait.
     if (findByArgument(uuid)) patience = Math.min(performance.now() + ABSENT_MS, deadline)
     if (performance.now() > patience) return null
     await sleep(5)
@@ -224,7 +224,7 @@ export function fileBytes(
   volumes: readonly Pick<Volume, 'sizeGb'>[],
 ): number {
   const sizes = [spec.diskGb * DISK_OVERHEAD, ...volumes.map(({ sizeGb }) => sizeGb)]
-  // A limit that can't be raised when the machine gets a volume allows for any from the start.
+  // If the limit can't be raised when a volume is attached, it has to allow the largest volume from the start.
   if (!raisesLimits()) sizes.push(MOST_VOLUME_GB)
   return Math.ceil(Math.max(...sizes) * 2 ** 30)
 }

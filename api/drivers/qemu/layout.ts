@@ -39,7 +39,7 @@ export interface MachineFiles {
   serialLog: string
 }
 
-/** The image under a disk, and how to start it without a boot loader; all paths are absolute. */
+/** The image below a disk, and the files to start it without a boot loader. All paths are absolute. */
 export interface Stands {
   base: string
   direct: DirectBoot | null
@@ -50,13 +50,13 @@ export interface MachineRecord extends Stands {
   uuid: string
   spec: Omit<MachineSpec, 'password' | 'userData' | 'image'>
   passwordHash: string | null
-  /** null: the machine was never connected. */
+  /** Null: the machine was never connected. */
   network: ServerNetwork | null
   /** The rescue system that it boots instead of its own disk, if any. */
   rescue?: Stands & { id: string }
   /** The ISO in its drive, and its file; missing: none. */
   iso?: { id: string; file: string }
-  /** True if the machine last ended without its guest's shutdown. */
+  /** True if the machine last ended without a shutdown of its guest. */
   wasCut?: boolean
 }
 
@@ -65,7 +65,7 @@ export function seedOf({ rescue }: Pick<MachineRecord, 'rescue'>, files: Machine
   return rescue ? files.rescueSeed : files.seed
 }
 
-/** The processes of a start, so that any later process of the service can find, judge and clean them up. */
+/** The processes of a start. With this record, any later process of the service can find and end them. */
 export interface RunRecord {
   startedAt: number
   /** The folder of the machine's unix sockets. */
@@ -79,7 +79,7 @@ export interface RunRecord {
   guestShutdown: boolean
   /** True if the guest's file systems may be frozen. */
   isFrozen?: boolean
-  /** The QEMU process; missing between a start and QEMU's own, and for machines of earlier versions. */
+  /** The QEMU process; undefined until it has started, and for machines of earlier versions. */
   process?: ProcessId
 }
 
@@ -103,7 +103,7 @@ export class Layout {
     mkdirSync(dataDir, { recursive: true, mode: 0o711 })
     mkdirSync(this.machines, { recursive: true, mode: 0o711 })
     mkdirSync(this.trash, { recursive: true, mode: 0o700 })
-    // A strict umask may have made it narrower.
+    // A strict umask may have removed rights from it.
     if (process.getuid?.() === 0) chmodSync(this.machines, 0o711)
   }
 
@@ -221,8 +221,8 @@ function moved<Kept extends Pick<MachineRecord, 'base' | 'direct' | 'rescue' | '
 }
 
 /**
- * Resolves a path that earlier versions kept as absolute, perhaps under another name of the data folder. All images
- * are in one place of it.
+ * Resolves a path that earlier versions stored as absolute. The data folder may have been renamed since, but images
+ * are always in the same place in it.
  */
 function presentPath({ dir }: MachineFiles, kept: string): string {
   const image = /\/images\/([0-9a-f]{64}\/[^/]+)$/.exec(kept)?.[1]

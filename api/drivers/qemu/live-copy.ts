@@ -14,16 +14,16 @@ export interface LiveCopy {
   id: string
   /** The machine's folder in which QEMU may write. */
   folder: string
-  /** The place of the draft once it is whole. */
+  /** The path to which the finished draft is moved. */
   whole: string
   owner: Owner | null
-  /** The largest disk that is copied: QEMU's word alone does not fill the host. */
+  /** The largest disk that is copied: a size that QEMU reports must not fill the host. */
   mostBytes: number
-  /** Called with the size of the disk immediately before the copy's moment, which `begin` starts. */
+  /** Called with the size of the disk right before the copy; it must call `begin`, which fixes the copied moment. */
   moment(virtualSizeBytes: number, begin: () => Promise<void>): Promise<void>
 }
 
-/** The answer of a QEMU on a busy host takes this long. */
+/** QEMU may take this long to reply on a busy host. */
 const PATIENCE_MS = 20_000
 const CANCEL_MS = 10_000
 const IMG_MS = 60_000
@@ -40,7 +40,7 @@ interface Job {
 }
 
 /**
- * Advances a copy: begins it, finds it again after a restart of the service, or ends it. Safe to call at any time.
+ * Advances a copy: starts it, finds it again after a restart of the service, or finishes it. Safe to call at any time.
  * @returns its progress from 0 to 1, or `whole`
  * @throws DriverError disk_full, or Error with QEMU's description: the copy failed, and nothing is left of it in QEMU
  */
@@ -56,7 +56,7 @@ export async function advance(qmp: Qmp, copy: LiveCopy): Promise<number | 'whole
     await dismiss(qmp, id)
     return 'whole'
   }
-  // A copy that the service has given up may still run, and nobody asks about it.
+  // A copy that the service has given up may still be running.
   await cancelCopies(qmp, copy.folder)
   if (own) throw diskFailure(new Error(own.error ?? ''))
   await start(qmp, copy, draft)
@@ -73,7 +73,7 @@ export async function cancelCopies(qmp: Qmp, folder: string, only?: string): Pro
   // The target belongs to another copy.
   if (wanted.length === 0 && jobs.length > 0) return
   for (const { id, status } of wanted) {
-    // It may have concluded since.
+    // The job may have concluded meanwhile.
     if (status !== 'concluded') await qmp.run('job-cancel', { id }, PATIENCE_MS).catch(() => {})
     const deadline = performance.now() + CANCEL_MS
     while ((await copyJobs(qmp)).some((job) => job.id === id && job.status !== 'concluded')) {
@@ -118,7 +118,7 @@ async function start(qmp: Qmp, copy: LiveCopy, draft: string): Promise<void> {
   })
 }
 
-/** Moves a draft out of QEMU's folder. At its new place it counts as whole, whatever happens to QEMU. */
+/** Moves a finished draft out of QEMU's folder, so that it counts as finished whatever happens to QEMU. */
 async function keepWhole(draft: string, whole: string): Promise<void> {
   await using file = await open(draft, constants.O_RDWR | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   await file.sync()

@@ -6,8 +6,8 @@ const LIMIT = 1024 * 1024
 const KEPT = 64 * 1024
 
 /**
- * Bounds a log that a guest can fill: past 1 MB only its last 64 KB stay. The writer has the file open for appending
- * and continues at the new end; a line written at that very moment may be lost.
+ * Limits a log that a guest can fill: beyond 1 MB, only its last 64 KB are kept. The writer has the file open for
+ * appending, so it continues at the new end. A line written during the cut may be lost.
  */
 export async function boundLog(path: string): Promise<void> {
   const file = await openLog(path, constants.O_RDWR | constants.O_APPEND)

@@ -14,7 +14,7 @@ import type { Qmp } from './qmp.ts'
 
 const GIB = 2 ** 30
 const RESIZE_MS = 20_000
-/** A guest without an agent costs a larger disk this much time. */
+/** Growing a disk waits this long for the agent of a guest that may have none. */
 const TELL_MS = 2_000
 
 /** @throws DriverError see Driver.setPassword */
@@ -40,7 +40,7 @@ export async function growDiskOf(process: MachineProcess, context: Context, size
   if (!record) return
   const { diskGb } = record.spec
   const grown = { ...record, spec: { ...record.spec, diskGb: Math.max(diskGb, sizeGb) } }
-  // QEMU changes the size of no disk that it copies; the copy begins anew.
+  // QEMU can't resize a disk while it copies it, so the copy starts again later.
   await cancelCopies(qmp, process.files.run)
   await raiseLimit(process, context, grown)
   const size = grown.spec.diskGb * GIB
@@ -48,7 +48,7 @@ export async function growDiskOf(process: MachineProcess, context: Context, size
   await process.keep(grown)
   if (record.rescue) return
   await askAgent(sockets, 'guest-exec', shell(growthScript(size)), TELL_MS).catch((error: unknown) => {
-    // The next boot of most systems grows them, too.
+    // Most systems also grow their file system at the next boot.
     context.log.info({ server_id: process.id, err: error }, 'A guest was not told that its disk has grown')
   })
 }

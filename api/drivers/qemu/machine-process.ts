@@ -46,7 +46,7 @@ export class MachineProcess {
     this.#context = context
   }
 
-  /** The record on disk, which nobody else writes; null: no such machine; undefined: not read yet. */
+  /** The stored record, which only this object writes; null: no such machine; undefined: not read yet. */
   get record(): MachineRecord | null | undefined {
     return this.#record
   }
@@ -94,7 +94,7 @@ export class MachineProcess {
     if (uuid === undefined) return null
     if (this.#process === undefined) {
       const kept = this.#run?.process
-      // A service that was killed at the wrong moment leaves a QEMU that is not in the record yet.
+      // If the service was killed right after a start, QEMU runs but is not in the record yet.
       this.#process = kept && isAlive(kept, uuid) ? kept : this.#run ? findByArgument(uuid, QEMU) : null
     } else if (this.#process && !isAlive(this.#process, uuid)) this.#process = null
     return this.#process
@@ -113,7 +113,7 @@ export class MachineProcess {
       isAlive: () => isAlive(process, uuid),
       allowance: this.#allowance,
       onEvent: (event) => this.#heard(event),
-      // #qmp is unset for a connection that was closed here or that never opened: neither is news.
+      // #qmp is not set if the service closed the connection or it never opened: neither is a change of the machine.
       onClose: () => this.#qmp && !this.#qmp.isOpen && this.#context.changed(this.id),
     })
     return this.#qmp
@@ -159,7 +159,10 @@ export class MachineProcess {
     this.#run = null
   }
 
-  /** True if a machine that is off ended without its guest's shutdown. A rescue system mends nothing by its own. */
+  /**
+   * True if a machine that is off ended without a shutdown of its guest. The shutdown of a rescue system does not
+   * count.
+   */
   get isCut(): boolean {
     const wasCut = this.#record?.wasCut ?? false
     if (!this.#run) return wasCut

@@ -11,8 +11,8 @@ import { lentName } from './volume-shelf.ts'
 const GIB = 2 ** 30
 
 /**
- * Gives a volume to a machine: live if it is on, and for its next start. No other call may change the machine or the
- * volume meanwhile.
+ * Attaches a volume to a machine: live if it is on, and for its next start. No other call may change the machine or
+ * the volume meanwhile.
  * @throws DriverError unsupported, unavailable, not_found
  */
 export async function attachTo(process: MachineProcess, context: Context, id: string): Promise<void> {
@@ -33,7 +33,7 @@ export async function attachTo(process: MachineProcess, context: Context, id: st
 }
 
 /**
- * Takes a volume from its machine, whatever the guest does with it.
+ * Detaches a volume from its machine, even if the guest uses it.
  * @throws DriverError unavailable
  */
 export async function detachFrom(process: MachineProcess, context: Context, id: string): Promise<void> {

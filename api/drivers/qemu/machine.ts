@@ -35,16 +35,16 @@ import { isCardDriven, measureMachine, withTraffic } from './measure.ts'
 import { refuseCards } from './plug.ts'
 import type { Qmp } from './qmp.ts'
 
-/** A look at a guest that does not thaw takes no longer than one at a QEMU that does not answer. */
+/** An inspection waits this long for a guest to thaw, as it does for a QEMU that does not answer. */
 const THAW_MS = 1500
 
-/** One machine, whose state calls change one at a time. */
+/** One machine. Calls that change its state run one at a time. */
 export class Machine {
   readonly id: string
   readonly #context: Context
   readonly #process: MachineProcess
   readonly #calls = new Semaphore(1)
-  /** A program that reads the disk of the machine, which is off. */
+  /** The program that reads the disk while the machine is off; null: none. */
   #reader: { abort: AbortController; done: Promise<void> } | null = null
 
   constructor(id: string, context: Context) {
@@ -62,7 +62,7 @@ export class Machine {
     return this.#process.boot
   }
 
-  /** False during a call: such a machine must not be forgotten. */
+  /** False while a call runs. The driver must not forget such a machine. */
   get isIdle(): boolean {
     return !this.#calls.isFull
   }
@@ -72,7 +72,7 @@ export class Machine {
     return this.#process.qmp?.isOpen ?? false
   }
 
-  /** The account that owns the machine; a name of the machine's own until its record is read. */
+  /** The account that owns the machine; until its record is read, a name that no other machine has. */
   get owner(): string {
     return this.#process.record?.spec.owner ?? this.id
   }
@@ -103,7 +103,7 @@ export class Machine {
   }
 
   /**
-   * Decides what the machine boots next (Driver.rescue).
+   * Sets the system that the machine boots next (Driver.rescue).
    * @param image called if the rescue system has to be made
    */
   rescue(rescue: RescueSpec | null, image: () => Promise<StoredImage>): Promise<void> {
@@ -126,7 +126,7 @@ export class Machine {
     })
   }
 
-  /** Ends a process that only waits for its end. @throws DriverError start_failed if the machine is on */
+  /** Ends a QEMU whose guest has shut down. @throws DriverError start_failed if the machine is on */
   async #requireOff(): Promise<void> {
     const seen = await this.#process.look()
     if (seen.power === 'hung' || (seen.power === 'on' && seen.status !== 'shutdown'))
@@ -135,7 +135,7 @@ export class Machine {
     await this.#endReader()
   }
 
-  /** @param admit called once the machine certainly has to be started; false: not now */
+  /** @param admit called if the machine is off; if it returns false, the start is queued */
   start(admit: () => boolean): Promise<'started' | 'queued'> {
     return this.#exclusive(async () => {
       const seen = await this.#process.look()
@@ -314,7 +314,7 @@ export class Machine {
       if (!disk) return null
       const end = work(disk, AbortSignal.any([signal, abort.signal]))
       this.#reader = { abort, done: end.catch(() => {}) }
-      // Only what waits for the end is outside of this call: the machine takes others meanwhile.
+      // The wait for the end is outside of this call, so that the machine can handle other calls.
       return { end }
     })
     try {
@@ -348,7 +348,7 @@ export class Machine {
       if (seen.status === 'internal-error') return { power: 'hung' }
       // The host's disk was full. The guest continues if there is room again, and stops again if not.
       if (seen.status === 'io-error') await this.#resume(seen.qmp)
-      // A service that was killed in the moment of a copy thawed nothing.
+      // A service that was killed during a copy may have left the guest frozen.
       await thaw(this.#process, THAW_MS)
       const fixed = run?.isRouted ? {} : { hasFixedPorts: true }
       return { power: 'running', startedAt: run?.startedAt ?? 0, ...fixed }
@@ -369,7 +369,7 @@ export class Machine {
     return running ? withTraffic(measured, traffic) : measured
   }
 
-  /** True if the guest's kernel was seen running. */
+  /** True if the guest's kernel is known to have run in this boot. */
   async hasKernel(): Promise<boolean> {
     return this.#process.qmp !== null && (await isCardDriven(this.#process.qmp).catch(() => false))
   }

@@ -4,7 +4,7 @@ import { statFields } from './host/proc.ts'
 import type { MachineRecord } from './layout.ts'
 import type { Qmp } from './qmp.ts'
 
-/** A machine whose QEMU does not answer within this time only has the host's figures. */
+/** If QEMU does not answer within this time, only the figures of the host are returned. */
 const ANSWER_MS = 1500
 /** The guest reports its memory every 5 s; a guest that has crashed or is rebooting stops reporting. */
 const MEMORY_NEWS_MS = 30_000
@@ -55,7 +55,7 @@ export function withTraffic(measured: Measurement, traffic: Traffic | undefined)
   return { ...measured, networkRxBytes: rx, networkTxBytes: tx, counts, ended }
 }
 
-/** A failed reading is unknown; its cause is reported when the machine is started or inspected. */
+/** Returns null for a failed reading. Its cause shows when the machine is started or inspected. */
 function orNull<T>(value: Promise<T>): Promise<T | null> {
   return value.catch(() => null)
 }
@@ -89,7 +89,10 @@ async function threadsOf(pid: number): Promise<Map<number, string>> {
   return new Map(numbers.map((number, index) => [number, threads[index] ?? '']))
 }
 
-/** Accepts only threads of this very process, since a guest that has taken QEMU over may name others. */
+/**
+ * Reads the CPU time of a thread. It must belong to this process: a QEMU that its guest has taken over may name
+ * others.
+ */
 async function threadTime(pid: number, thread = ''): Promise<number> {
   const text = await readFile(`/proc/${pid}/task/${thread}/stat`, 'utf8')
   const [user, system] = statFields(text).slice(11, 13)

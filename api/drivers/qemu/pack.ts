@@ -7,7 +7,7 @@ import type { Owner } from './host/process.ts'
 import { diskNode } from './image-node.ts'
 import { type QemuImgOptions, qemuImg } from './images/qemu-img.ts'
 
-/** A disk that nothing writes meanwhile. */
+/** A disk to compress, to which nothing writes meanwhile. */
 export interface Source {
   file: string
   /** The image under the disk; null: the disk is whole by itself. */
@@ -19,15 +19,15 @@ export interface Source {
 
 const GIB = 2 ** 30
 const LEAST_MS = 600_000
-/** Compression of a full gigabyte takes less, also on a slow processor that others use too. */
+/** Compressing a full gigabyte takes less, even on a slow and busy processor. */
 const MS_PER_GIB = 120_000
-/** The metadata of a disk that does not compress, with room to spare. */
+/** The allowance for metadata if a disk does not compress. */
 const OVERHEAD = 1.05
 const LOCK_TRIES = 40
 const LOCK_MS = 50
 
 /**
- * Compresses a disk into a file that is read-only and flat. Runs at the lowest priority, since nothing waits for it.
+ * Compresses a disk into a read-only file without a backing file, at the lowest priority, since nothing waits for it.
  * @returns the file's size and hash
  * @throws DriverError disk_full; the signal's reason
  */
@@ -52,11 +52,11 @@ interface CompressOptions {
   /** The most data that the disk may have. */
   mostBytes: number
   signal: AbortSignal
-  /** True: it has no network, into which the disk's header may point. */
+  /** True: the program gets no network, since the header of the disk may name a remote file. */
   isAlone?: boolean
   /** (default: that of copyLimits) */
   timeoutMs?: number
-  /** The image below the compressed disk, beside it; missing: it has all data itself. */
+  /** The name of the image below the compressed disk, in the same folder; undefined: the disk has all data itself. */
   base?: string
 }
 
@@ -118,13 +118,13 @@ export async function convert(
   }
 }
 
-/** A header that claims another size would make a copy of a gigabyte out of nothing, or out of the same cluster. */
+/** A header with a forged size could make a huge copy out of nothing, or out of one cluster again and again. */
 export async function requireSize(file: string, expected: number): Promise<void> {
   const size = await virtualSize(file)
   if (size !== expected) throw new Error(`${file} has a disk of ${size} bytes, and not of ${expected}`)
 }
 
-/** Hashes outside of this process, whose only thread has customers to serve. */
+/** Hashes a file in another process, because this one has a single thread for all requests. */
 export async function sha256Of(file: string, signal: AbortSignal): Promise<string> {
   const { stdout } = await promisify(execFile)('nice', ['-n', '19', 'sha256sum', '--', file], { signal })
   const [sha256 = ''] = stdout.split(' ')

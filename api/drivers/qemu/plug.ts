@@ -18,7 +18,7 @@ const device = (card: PrivateCard) => ({
   netdev: idOf(card.network),
   mac: card.mac,
   romfile: '',
-  // The device takes the slot's only address. QEMU 7 would otherwise choose addresses that no guest looks at.
+  // A slot has one address that guests look at. QEMU 7 may choose another one by itself.
   addr: '0x0',
 })
 const tap = (number: number, card: PrivateCard) => ({

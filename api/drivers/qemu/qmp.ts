@@ -3,11 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { errorCode } from '../../files.ts'
 
 /**
- * More than any reply the service asks for: a longer line means that the process misbehaves or that its guest has
- * taken it over.
+ * No reply to the service is longer. A longer line means that QEMU misbehaves, or that its guest has taken it over.
  */
 const LINE_LIMIT = 256 * 1024
-/** Bytes read in a second, many times what a machine sends that is asked all the time; and the burst. */
+/** The most bytes read in a second: many times what a machine sends that is queried all the time. */
 const BYTES_A_SECOND = 64 * 1024
 const BYTES_AT_ONCE = LINE_LIMIT
 /** The cost of reading a piece, however short it is, in bytes. */

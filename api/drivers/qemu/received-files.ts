@@ -22,12 +22,12 @@ import { diskBytes, type Shelf } from './snapshot-shelf.ts'
 interface Job {
   bytes: number
   abort: AbortController
-  /** The work once it has its turn. Never fails. */
+  /** Resolves when the work ends; never rejects. */
   work: Promise<void>
 }
 
 const CHECK_MS = 600_000
-/** The copy's size at most, as a multiple of the file's: a file that repeats itself could otherwise fill the host. */
+/** The largest copy, as a multiple of the file's size: a file that repeats its clusters could otherwise fill the host. */
 const MOST_GROWTH = 2
 const LEAST_BYTES = 64 * 2 ** 20
 /** qemu-img found wasted space, which is harmless. */
@@ -40,9 +40,12 @@ export class ReceivedFiles {
   readonly #room: Room
   readonly #parts = new KeyedMutex()
   readonly #jobs = new Map<string, Job>()
-  /** Failures that nobody has asked about yet. */
+  /** Failures that no call has returned yet. */
   readonly #failures = new Map<string, Extract<ImportState, { state: 'failed' }>>()
-  /** One file is read at a time, and an owner has at most one in the queue, so that nobody waits for all of theirs. */
+  /**
+   * One file is read at a time. Each owner has at most one in the queue, so that nobody waits for all files of
+   * another.
+   */
   readonly #owners = new KeyedMutex()
   readonly #turns = new Semaphore(1)
   #isClosed = false
@@ -148,7 +151,7 @@ export class ReceivedFiles {
     await this.#shelf.publish(id, { ...facts, virtualSizeBytes: packed.bytes, ...packed })
   }
 
-  /** Copies a disk without its header, as a user without rights, a network, or files but these two. */
+  /** Copies a disk without its header, by a program that has no rights, no network and no files but these two. */
   async #pack(
     { file, format, target, data }: { file: string; format: DiskFormat; target: string; data: number },
     signal: AbortSignal,
@@ -173,7 +176,7 @@ export class ReceivedFiles {
 
   async #fail(id: string, { abort }: Job, error: unknown): Promise<void> {
     const { log } = this.#context
-    // It was ended from outside, unless the disk of the host was full.
+    // An abort from outside is no failure, unless its reason is that the host's disk is full.
     const cause: unknown = abort.signal.aborted ? abort.signal.reason : error
     if (abort.signal.aborted && !(cause instanceof DriverError)) return
     log.warn({ image_id: id, err: cause }, 'A file did not become an image')
@@ -216,7 +219,7 @@ function unlessLeaks(error: unknown): void {
   if (Number(errorCode(error)) !== HAS_LEAKS) throw error
 }
 
-/** Tells what a customer can mend from what failed here. */
+/** Returns the error for the customer if the file is at fault, or else the error itself. */
 function refusal(error: unknown): unknown {
   const isKilled = error instanceof Error && 'signal' in error && error.signal
   if (isKilled || /File too large/.test(String(error)))

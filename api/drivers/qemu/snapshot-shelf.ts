@@ -29,7 +29,7 @@ export interface Draft {
   consistency: Consistency
   /** The files of a boot without a loader, by their names in the snapshot's folder. */
   direct: DirectBoot | null
-  /** The full copy that the copy may be a difference to; missing: it is full itself. */
+  /** The full copy from which the copy may be a difference; undefined: it will be a full copy. */
   baseId?: string
 }
 
@@ -39,7 +39,7 @@ export interface Manifest extends Draft {
   sha256: string
   /** True for an ISO, which disks can't be created from. */
   isIso?: boolean
-  /** The full copy below a difference, as it was made. */
+  /** The full copy below a difference, with its original size and hash. */
   base?: { id: string; bytes: number; sha256: string }
 }
 
@@ -48,12 +48,12 @@ export const DISK = 'disk.qcow2'
 const ISO = 'disk.iso'
 const MANIFEST = 'manifest.json'
 const REMOVED = 'removed'
-/** No id of a snapshot is this name. */
+/** The name is not a valid snapshot id. */
 const TMP = 'tmp'
 
 /**
- * The snapshots on disk. Each can be the base of disks as an image is. A difference shares the file of its full copy by a
- * link, which it keeps when the full copy's own folder goes: nothing is counted.
+ * The snapshots on disk. Like an image, each can be the base of disks. A difference has a hard link to the file of
+ * its full copy. It stays when the full copy is removed, so no references are counted.
  *
  *   snapshots/<id>/{disk.qcow2, manifest.json, kernel, initrd}   read-only, appears by one rename
  *   snapshots/<id>/base.qcow2                                    the full copy, if disk.qcow2 is a difference to it
@@ -111,7 +111,7 @@ export class Shelf {
     return (await this.find(id))?.isIso ? this.diskOf(id, true) : null
   }
 
-  /** Makes the folder of a new copy, or returns what an earlier call noted about it. */
+  /** Creates the folder of a new copy, or returns the draft that an earlier call stored. */
   async begin(
     id: string,
     { direct, ...begun }: Pick<Draft, 'serverId' | 'direct' | 'baseId'>,
@@ -137,7 +137,7 @@ export class Shelf {
     await this.note(id, { serverId: '', virtualSizeBytes: 0, consistency: 'crash', direct: null })
   }
 
-  /** Publishes a snapshot under another id, too. The files never change, so both share them. */
+  /** Publishes a snapshot under a second id, too. Both share the files, which never change. */
   async share(from: string, id: string): Promise<void> {
     const manifest = await this.find(from)
     if (!manifest) return
@@ -163,12 +163,12 @@ export class Shelf {
 
   /** @returns null if no such copy is in progress */
   async draft(id: string): Promise<Draft | null> {
-    // Written whole by `note`.
+    // `note` replaces the file as a whole.
     return (await readJson(this.work(id).facts)) as Draft | null
   }
 
   /**
-   * Puts a full copy beside the disk of a copy in progress. The full one must not be removed meanwhile.
+   * Links a full copy into the folder of a copy in progress. The full copy must not be removed meanwhile.
    * @returns null if there is no such full copy
    */
   async addBase(id: string, { baseId, virtualSizeBytes }: Draft): Promise<Manifest['base'] | null> {
@@ -179,7 +179,7 @@ export class Shelf {
     return { id: baseId, bytes: full.bytes, sha256: full.sha256 }
   }
 
-  /** Removes the full copy beside the disk of a copy in progress, which is not a difference. */
+  /** Removes the link to the full copy again, because the copy in progress is not a difference. */
   async dropBase(id: string): Promise<void> {
     await rm(join(this.work(id).out, BASE), { force: true })
   }
@@ -209,7 +209,7 @@ export class Shelf {
     await this.forget(id)
   }
 
-  /** Removes what is left of a copy. The note goes last, so that the copy is known until nothing is left. */
+  /** Removes the files of a copy. The draft's facts go last, so that the copy is known until nothing is left. */
   async forget(id: string): Promise<void> {
     const { dir, whole, file, out } = this.work(id)
     await rm(whole, { force: true })
@@ -304,7 +304,7 @@ export class Shelf {
       const record = await readRecord(this.#layout.files(name))
       if (record && this.idOf(record.base) === id) return 'kept'
     }
-    // The mark goes with the folder, after them: a rest without a mark looks like a snapshot, or stays for ever.
+    // The mark is removed last: files without it would look like a snapshot, or stay forever.
     for (const name of [DISK, BASE, MANIFEST]) await rm(join(this.place(id), name), { force: true })
     await rm(this.place(id), { recursive: true, force: true })
     return 'gone'

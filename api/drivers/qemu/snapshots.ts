@@ -58,7 +58,7 @@ interface Options {
 }
 
 const POLL_MS = 200
-/** A machine on a busy host may not answer this many times in a row. */
+/** A machine on a busy host may fail to answer this many calls in a row. */
 const MOST_SILENT = 20
 /** The share of the progress that the copy takes before it is packed. */
 const COPYING_SHARE = 0.3
@@ -106,7 +106,7 @@ export class Snapshots {
     })
   }
 
-  /** Removes what an earlier process of the service did not get to remove. */
+  /** Removes what an earlier process of the service left behind. */
   async adopt(): Promise<void> {
     await this.trials.adopt()
     await this.#shelf.tidy()
@@ -177,7 +177,7 @@ export class Snapshots {
       (found) => {
         reading.found = found
       },
-      // A disk that can't be read is as bad as one that was changed.
+      // A disk that can't be read counts as damaged.
       (error: unknown) => {
         if (reading.abort.signal.aborted) this.#readings.delete(id)
         else reading.found = { state: 'damaged', message: String(error).slice(0, 500) }
@@ -288,7 +288,7 @@ export class Snapshots {
     let isMade = false
     try {
       await this.#room.require(await this.#peakOf(id, draft.serverId, record?.base ?? null))
-      // Guests come first: a copy ends before it takes the space that they may still need.
+      // Guests come first: the copy is aborted before it takes space that they may need.
       unwatch = this.#room.watch((error) => job.abort.abort(error))
       await this.#copy(id, job, draft)
       isMade = true
@@ -366,7 +366,7 @@ export class Snapshots {
         return null
       }))
     if (base && packed) return { ...packed, base }
-    // An attempt that was cut off may have left them, while the full copy was still there.
+    // An interrupted attempt may have left these files.
     await rm(difference, { force: true })
     await this.#shelf.dropBase(id)
     return null

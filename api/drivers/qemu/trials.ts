@@ -12,9 +12,9 @@ import { Layout, readRun } from './layout.ts'
 import { lastBytes } from './logs.ts'
 import { Machine } from './machine.ts'
 
-/** An emulated guest that waits for a network at boot is up within this time. */
+/** A trial takes at most this long: enough for an emulated guest that waits for a network at boot. */
 const TRIAL_MS = 10 * 60_000
-/** The size beyond which the disk that is thrown away may not grow. */
+/** The size limit in bytes of the temporary disk. */
 const OVERLAY_BYTES = 4 * 2 ** 30
 const MOST_RAM_MB = 2048
 const MOST_CPU = 2
@@ -37,8 +37,8 @@ interface Options {
 }
 
 /**
- * Boots snapshots to see if they start: one at a time, without a network, on disks that are thrown away. These machines
- * lie in a folder of their own, so that nothing counts them among those of customers, and end with the service.
+ * Boots snapshots to see if they start: one at a time, without a network, on temporary disks. These machines have a
+ * folder of their own, so that they never count as customers' machines. They end with the service.
  */
 export class Trials {
   readonly #options: Options

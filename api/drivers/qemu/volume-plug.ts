@@ -91,7 +91,7 @@ export async function unplugVolume(qmp: Qmp, id: string): Promise<void> {
   for (;;) {
     const left = await qmp.run('blockdev-del', { 'node-name': name }, PATIENCE_MS).catch(String)
     if (typeof left !== 'string' || /Failed to find node/.test(left)) return
-    // The device goes a moment after it was told to.
+    // QEMU removes the device a moment after the request.
     if (!/in use/.test(left) || performance.now() > deadline) throw new Error(left)
     await sleep(LOOK_MS)
   }

@@ -23,15 +23,15 @@ const GIB = 2 ** 30
 const IDS = /^[0-9a-f-]{36}$/
 const NOTE = 'volume.json'
 const DISK = 'disk.raw'
-/** A QEMU that is told to close a file has closed it within this time. */
+/** QEMU closes a file within this time of the request. */
 const CLOSING_MS = 5000
 /** Asks for a lease on a file: the kernel grants one for writing only if nobody else has the file open. */
 const ASK_LEASE = `open my $file, "<", $ARGV[0] or die "$!\\n";
   print "open" if !fcntl($file, F_SETLEASE, F_WRLCK) && $!{EAGAIN}`
 
 /**
- * The volumes on disk. They are raw files, whose bytes are all the guest's: a header would be a way for a guest that
- * broke out of QEMU to have other files opened.
+ * The volumes on disk. They are raw files without a header: a guest that broke out of QEMU could change a header to
+ * have other files opened.
  *
  *   volumes/<id>/disk.raw      sparse; belongs to the user of the machine that has it, else to the service
  *   volumes/<id>/volume.json   its size and its machine; written last when it is created
@@ -75,7 +75,7 @@ export class VolumeShelf {
     const { dir, disk } = this.#place(id)
     const known = await this.find(id)
     await mkdir(dir, { recursive: true, mode: 0o700 })
-    // It is noted first: a file that is larger than its note is somebody else's doing.
+    // The size is stored first, because a file that is larger than its stored size counts as tampered with.
     if (known && known.sizeGb < sizeGb) await this.#note(id, { ...known, sizeGb })
     const bytes = Math.max(known?.sizeGb ?? 0, sizeGb) * GIB
     await using file = await open(disk, 'a', 0o600)
@@ -93,7 +93,7 @@ export class VolumeShelf {
   }
 
   /**
-   * Puts a volume's file where the QEMU of its machine finds it.
+   * Links a volume's file into a folder of its machine, where QEMU can open it.
    * @param folder the machine's folder in which its QEMU may open files
    */
   async lend(id: string, folder: string, owner: Owner | null): Promise<void> {

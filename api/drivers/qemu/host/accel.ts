@@ -105,9 +105,9 @@ function firstComplaint(stderr: string): string | null {
 }
 
 /**
- * Decides what runs guests. A machine's speed differs tenfold between the two, so the choice is always explained. A
- * broken KVM hangs, and the probe waits 12 seconds for it. So a failure is remembered until the host reboots, and
- * then one shorter try is enough; a working KVM takes a tenth of a second.
+ * Chooses KVM or emulation, which differ tenfold in speed, so the choice is always explained. A broken KVM hangs, and
+ * the probe waits 12 seconds for it. So a failure is remembered until the host reboots, and until then one shorter
+ * try is enough. A working KVM takes a tenth of a second.
  * @param memory a file that holds the host's boot id while KVM is known to fail
  * @throws DriverError unavailable if KVM was requested by name and does not work
  */
@@ -117,7 +117,7 @@ export async function chooseAccel(wanted: 'auto' | Accel, memory: string): Promi
   const known = (await readFile(memory, 'utf8').catch(() => '')) === boot
   const closed = await closedTo('/dev/kvm')
   let failure = closed ?? (await bootSector('kvm', probeSector(), known ? 1000 : 2000))
-  // A busy host may need longer, and a false "no" is expensive.
+  // A second try, because a busy host may be slow, and wrongly giving up KVM is expensive.
   if (failure !== null && closed === null && !known) failure = await bootSector('kvm', probeSector(), 10_000)
   if (failure === null) {
     await rm(memory, { force: true })

@@ -35,7 +35,8 @@ const PROCESSES = 512
 const TRIAL_MS = 10_000
 
 /**
- * Starts a program that outlives the service and that a guest may take over. On return it either runs or never will.
+ * Starts a program that outlives the service and that a guest may take over. When this returns, the program runs or
+ * has failed for good.
  * @param admit gets a pid before anything runs, whose later children are the program and its log writers
  */
 export async function spawnConfined(

@@ -3,7 +3,7 @@ import { DriverError } from '../../driver.ts'
 
 const MOST_RESERVE = 20 * 2 ** 30
 
-/** The room on the host's disk that copies may take: they leave a reserve to guests. */
+/** Watches the free space on the host's disk: copies must leave a reserve to guests. */
 export class Room {
   readonly #dataDir: string
   readonly #reserveBytes: number | undefined
@@ -22,7 +22,7 @@ export class Room {
       throw new DriverError('disk_full', 'The disk of the host has no room for a copy of the disk')
   }
 
-  /** Calls back once there is no room any more, until the returned function is called. */
+  /** Calls `full` when the room is used up, until the returned function is called. */
   watch(full: (error: unknown) => void): () => void {
     const watch = setInterval(() => void this.require(0).catch(full), LOOK_MS)
     return () => clearInterval(watch)

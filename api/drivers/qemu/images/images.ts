@@ -9,7 +9,7 @@ export interface DirectBoot {
 
 /** An image that is complete and verified. Its files never change. */
 export interface StoredImage extends KeptImage {
-  /** Absolute path of a qcow2 without backing file, the base of servers' disks; or of an ISO. */
+  /** The absolute path of an ISO, or of a qcow2 without a backing file, on which disks of servers are based. */
   disk: string
   direct: DirectBoot | null
   virtualSizeBytes: number

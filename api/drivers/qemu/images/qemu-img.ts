@@ -12,7 +12,7 @@ export interface QemuImgOptions {
   fileBytes?: number
   /** True: it has no network. The service must be able to build walls. */
   isAlone?: boolean
-  /** True: it gets the processor and the disk that nobody else wants. */
+  /** True: it runs at the lowest priority for CPU and disk. */
   isNice?: boolean
 }
 
@@ -52,7 +52,7 @@ export async function qemuImg(
   try {
     return (await running).stdout
   } catch (error) {
-    // A process that is being killed still holds the lock of its disk.
+    // This waits for its end, because a process that is being killed still holds the lock of its disk.
     if (child.pid !== undefined) await ended
     throw error
   }

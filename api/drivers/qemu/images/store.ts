@@ -282,7 +282,7 @@ async function settleDisk({ file, out, sha256, signal, limits }: Settling): Prom
   const { format, virtualSizeBytes } = await inspectImage(file, signal)
   const final = path.join(out, 'disk.qcow2')
   if (format === 'raw') {
-    // It stays beside its copy until that is done.
+    // The raw file and its copy exist side by side until the copy is complete.
     await requireRoom(out, (await stat(file)).blocks * 512, limits)
     await convertRaw(file, final, signal)
   }
