@@ -20,7 +20,7 @@ const used = (name: keyof Account['quotas']) => (account: Account) => {
   return `${used} of ${limit}${raised}`
 }
 
-/** Such as "-10% on the catalogue, nano 99.00 RUB"; empty if they are those of the catalogue. */
+/** The account's own prices, such as "-10% on the catalogue, nano 99.00 RUB"; empty if it pays those of the catalogue. */
 function ownPrices({ price_percent: percent, preset_prices_rub: presets }: Account): string {
   const sign = percent > 0 ? '+' : ''
   const own = Object.entries(presets).map(([slug, price]) => `${slug} ${rub(price)}`)
@@ -165,7 +165,7 @@ function topUpCommand(): Command {
     )
 }
 
-/** Waits for the page of a payment whose provider did not answer at first. */
+/** Waits until the provider has opened the page of a payment, which it may not do at once. */
 function opening({ berth }: Session, { payment_id }: Payment): Promise<Payment> {
   return berth.payments.waitFor(payment_id, {}, ({ url, status }) => url !== null || status !== 'pending')
 }

@@ -116,7 +116,7 @@ interface Wanted {
   label?: Labels
 }
 
-/** @throws Refusal if no zone has any */
+/** Returns the first zone with addresses of this family. @throws Refusal if there is none */
 async function zoneWith({ berth }: Session, family: Address['family']): Promise<string> {
   const zones = await berth.zones.list()
   const zone = zones.find(({ features }) => features.includes(`public_${family}`))

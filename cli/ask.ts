@@ -50,9 +50,9 @@ export async function confirmDelete(
 }
 
 interface NameToConfirm {
-  /** A sentence. */
+  /** The data that is lost, as a sentence. */
   consequence: string
-  /** The action, as it follows "Use --yes to". */
+  /** The action, as it is printed after "Use --yes to". */
   verb: string
   name: string
   yes?: boolean | undefined

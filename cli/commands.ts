@@ -36,7 +36,7 @@ import { usageCommand } from './usage.ts'
 import { volumeCommand, volumeKind } from './volume.ts'
 import { webhookCommand, webhookKind } from './webhook.ts'
 
-/** In the order of --help. */
+/** The commands in the order in which --help lists them. */
 export const commands = [
   loginCommand,
   logoutCommand,

@@ -18,7 +18,7 @@ const columns: Columns<Complaint> = {
   created: ({ created_at }) => created_at,
 }
 
-/** The line that one complaint has besides. */
+/** Only the view of a single complaint shows this line. */
 const details: Columns<ComplaintWithMessages> = {
   ...columns,
   messages: ({ messages }) => messages.map(({ author, text }) => `${author}: ${inOneLine(text)}`).join(' | '),

@@ -21,7 +21,7 @@ const columns: Columns<Document> = {
   sha256: ({ sha256 }) => sha256,
 }
 
-/** The lines that one document has besides. */
+/** Only the view of a single document shows these lines. */
 const details: Columns<DocumentDetails> = {
   ...columns,
   reason: ({ correction }) => correction?.reason,
@@ -60,7 +60,7 @@ export function documentCommand(): Command {
     )
 }
 
-/** Writes what was downloaded. @throws Refusal */
+/** Writes a downloaded file. @throws Refusal */
 export function writeDocument(file: string, bytes: Uint8Array): void {
   try {
     writeFileSync(file, bytes)

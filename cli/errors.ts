@@ -74,7 +74,7 @@ function ofOperation({ message, operation }: OperationFailed): ErrorReport {
 }
 
 function ofProblem(error: BerthError): ErrorReport {
-  // Each names its field.
+  // Each message names its field.
   const mistakes = error.errors.map(({ message }) => message)
   const message = `${mistakes.length > 0 ? mistakes.join(' ') : error.detail} (${error.code})`
   const advice = withRequest(adviceOn(error), error)

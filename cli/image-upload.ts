@@ -17,7 +17,7 @@ export interface FileOptions {
   user?: string
 }
 
-/** Adds what the service can't know of a disk in a file. */
+/** Adds options for facts that the service cannot learn from the file of a disk. */
 export function addFileOptions(command: Command): Command {
   return command
     .option('--zone <zone>', 'zone of the image (default: the first one)')
@@ -25,7 +25,7 @@ export function addFileOptions(command: Command): Command {
     .option('--user <name>', 'user for SSH, which cloud-init in it sets up (default: root)')
 }
 
-/** The place of an image from a file, and its system. */
+/** The zone of an image from a file, and the operating system on it. */
 export async function systemOf({ berth }: Session, { zone, osFamily, user }: FileOptions) {
   const { zone_slug } = await placeOf(berth, { zone })
   return { zone_slug, ...(osFamily && { os_family: osFamily }), ...(user && { default_username: user }) }
