@@ -101,6 +101,32 @@ export async function isAttaching(db: Queries, serverId: string): Promise<boolea
 }
 
 /**
+ * Begins to bring a volume back to where its row says, after a command that came too late moved it.
+ * @param volume the row as it was read; nothing happens if it changed since
+ * @param holder the server whose machine has the volume; null: none has it
+ * @throws ApiError operation_in_progress
+ */
+export async function returnVolume(
+  { db, clock, serverRows }: Pick<VolumeAttachmentsOptions, 'db' | 'clock' | 'serverRows'>,
+  { volume_id, server_id, updated_at }: Pick<VolumeTable, 'volume_id' | 'server_id' | 'updated_at'>,
+  holder: string | null,
+): Promise<void> {
+  await db.transaction().execute(async (tx) => {
+    if (server_id !== null && !(await serverRows.lockToChange(tx, server_id, () => true))) return
+    const row = await lockVolume(tx, volume_id)
+    if (row?.updated_at !== updated_at) return
+    await refuseBusy(tx, row)
+    const now = clock.now()
+    const [type, status] =
+      server_id === null
+        ? (['detach_volume', 'detaching'] as const)
+        : (['attach_volume', 'attaching'] as const)
+    await beginOperation(tx, type, { ...row, server_id: server_id ?? holder }, {}, now)
+    await updateVolume(tx, row, { status, updated_at: now })
+  })
+}
+
+/**
  * Takes all volumes from a server that is gone. They stay in the account.
  * @param isMeant selects some of them
  */

@@ -101,7 +101,8 @@ function detaching({ clock, drivers }: ProcedureOptions): Parts<object> {
       return undefined
     },
     end: async (tx, volume, { status }) => {
-      const after = status === 'succeeded' ? DETACHED : ({ status: 'attached' } as const)
+      const isFree = status === 'succeeded' || volume.server_id === null
+      const after = isFree ? DETACHED : ({ status: 'attached' } as const)
       await updateVolume(tx, volume, { ...after, updated_at: clock.now() })
     },
   }

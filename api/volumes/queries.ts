@@ -44,18 +44,16 @@ export function keptVolumes(db: Queries, pool: string) {
     .execute()
 }
 
-/** Returns those of these ids that belong to deleted volumes of a pool. */
-export async function deletedVolumes(db: Queries, pool: string, ids: readonly string[]): Promise<string[]> {
-  const rows = await inParts(ids, (some) =>
+/** Returns those of these volumes of a pool that exist or were deleted, each with the server that should have it. */
+export function volumesAmong(db: Queries, pool: string, ids: readonly string[]) {
+  return inParts(ids, (some) =>
     db
       .selectFrom('volumes')
-      .select('volume_id')
+      .select(['volume_id', 'status', 'server_id', 'updated_at', 'deleted_at'])
       .where('volume_id', 'in', some)
       .where('pool', '=', pool)
-      .where('deleted_at', 'is not', null)
       .execute(),
   )
-  return rows.map(({ volume_id }) => volume_id)
 }
 
 /** The servers of an account's volumes, in the form of the links of firewalls. */

@@ -1,17 +1,23 @@
 import type { FastifyBaseLogger as Logger } from 'fastify'
 import type { Clock } from '../../clock.ts'
 import type { Database } from '../../database/database.ts'
-import type { Driver } from '../../drivers/driver.ts'
+import type { Driver, MachineState } from '../../drivers/driver.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
+import { ApiError } from '../../http/contract/problem.ts'
 import type { Engine } from '../../operations/engine.ts'
 import type { Peers } from '../../processes/peers.ts'
-import { deletedVolumes } from '../../volumes/queries.ts'
+import { returnVolume } from '../../volumes/attachments.ts'
+import { volumesAmong } from '../../volumes/queries.ts'
 import { begin } from '../begin.ts'
+import { serverRows } from '../rows.ts'
 import { offIn } from '../states.ts'
 import { deletedServers, listOff, lockServer } from '../store.ts'
 
 /** Commands of a process that was cut off have reached their machines by then, or never will. */
 export const LATE_MS = 3600_000
+
+/** The time after which a volume's last operation is over and no list of volumes is from before its end. */
+const SETTLED_MS = 600_000
 
 /** The servers of a pool that are read at once. */
 const PAGE = 1_000
@@ -54,7 +60,7 @@ async function endIn(pool: string, { db, clock, drivers, log }: LeftoverOptions)
     log.warn({ server_id }, 'a machine appeared after its server was deleted; it is deleted')
     await driver.destroy(server_id)
   }
-  await removeVolumes(pool, { db, driver, log })
+  await sweepVolumes(pool, machines, { db, clock, driver, log })
   for (let after: string | undefined = ''; after !== undefined; ) {
     const off: Off[] = await listOff(db, pool, { after, limit: PAGE })
     for (const server of off)
@@ -64,19 +70,41 @@ async function endIn(pool: string, { db, clock, drivers, log }: LeftoverOptions)
   }
 }
 
-/** Removes volumes that were created after they were deleted: nobody has them, and nobody pays for them. */
-async function removeVolumes(
+/**
+ * Removes volumes that were created after they were deleted: nobody has them, and nobody pays for them. Brings those
+ * back that a machine has or lost against the will of their owner.
+ */
+async function sweepVolumes(
   pool: string,
-  { db, driver, log }: Pick<LeftoverOptions, 'db' | 'log'> & { driver: Driver },
+  machines: Map<string, MachineState>,
+  { db, clock, driver, log }: Pick<LeftoverOptions, 'db' | 'clock' | 'log'> & { driver: Driver },
 ): Promise<void> {
   const listed = await driver.listVolumes()
-  const deleted = await deletedVolumes(db, pool, [...listed.keys()])
-  if (deleted.length === 0) return
-  // Some may have been removed since they were listed.
+  const volumes = await volumesAmong(db, pool, [...listed.keys()])
+  const settled = clock.now() - SETTLED_MS
+  const wrong = volumes.filter(({ volume_id, server_id, deleted_at, status, updated_at }) => {
+    if (deleted_at !== null) return true
+    const isQuiet = (status === 'available' || status === 'attached') && updated_at <= settled
+    // A server without a machine gets its volumes with the next one.
+    return isQuiet && listed.get(volume_id) !== server_id && (server_id === null || machines.has(server_id))
+  })
+  if (wrong.length === 0) return
+  // Some may have changed since they were listed.
   const still = await driver.listVolumes()
-  for (const volume_id of deleted.filter((id) => still.has(id))) {
-    log.warn({ volume_id }, 'a volume appeared after it was deleted; it is removed')
-    await driver.removeVolume(volume_id)
+  for (const volume of wrong) {
+    const { volume_id, server_id, deleted_at } = volume
+    const holder = still.get(volume_id)
+    if (holder === undefined) continue
+    if (deleted_at !== null) {
+      log.warn({ volume_id }, 'a volume appeared after it was deleted; it is removed')
+      await driver.removeVolume(volume_id)
+    } else if (holder !== server_id) {
+      log.warn({ volume_id, server_id, holder }, 'a volume is not where it was attached; it is brought back')
+      await returnVolume({ db, clock, serverRows }, volume, holder).catch((error: unknown) => {
+        // It is looked at again once the server's operation has ended.
+        if (!(error instanceof ApiError)) throw error
+      })
+    }
   }
 }
 

@@ -1,4 +1,5 @@
 import { expect, test, vi } from 'vitest'
+import { DriverError } from '../../../api/drivers/driver.ts'
 import { type TestApp, testApp } from '../../harness/app.ts'
 import { make } from '../harness/ordering.ts'
 
@@ -46,6 +47,66 @@ test('a volume that appears after it was deleted is removed, and those of others
   for (const late of [id, kept, 'foreign']) await t.driver.volume(late ?? '', 10)
   await t.app.reconciler.sweep()
   expect([...(await t.driver.listVolumes()).keys()]).toEqual([kept, 'foreign'])
+})
+
+/** Creates a volume. @returns its id, a way to attach or detach it, and one to say where it is by row and by host */
+async function volumeOf(t: TestApp) {
+  const wanted = { name: 'data', zone_slug: 'local-1', size_gb: 10 }
+  const { volume_id } = (await t.call('POST', '/volumes', wanted)).body
+  const change = async (what: 'attach' | 'detach', body?: object) => {
+    await t.call('POST', `/volumes/${volume_id}/${what}`, body)
+    await t.finish()
+  }
+  const places = async () => {
+    const { status, server_id } = (await t.call('GET', `/volumes/${volume_id}`)).body
+    return [status, server_id, (await t.driver.listVolumes()).get(volume_id)]
+  }
+  return { volume_id, change, places }
+}
+
+test('a volume that is attached or detached by a late command is brought back to where its owner put it', async () => {
+  const t = await testApp()
+  const [first, second] = [await make(t), await make(t)]
+  const { volume_id, change, places } = await volumeOf(t)
+  const sweep = async () => {
+    t.clock.advance(11 * 60_000)
+    await t.app.reconciler.sweep()
+    await t.finish()
+  }
+  await change('attach', { server_id: first })
+  await change('detach')
+  await t.driver.attachVolume(volume_id, first)
+  await t.app.reconciler.sweep()
+  expect(await places()).toEqual(['available', null, first])
+  await sweep()
+  expect(await places()).toEqual(['available', null, null])
+  await change('attach', { server_id: second })
+  await t.driver.attachVolume(volume_id, first)
+  await sweep()
+  expect(await places()).toEqual(['attached', second, second])
+  await t.driver.detachVolume(volume_id, second)
+  await sweep()
+  expect(await places()).toEqual(['attached', second, second])
+})
+
+test('a volume that a machine cannot give back stays free for its owner', async () => {
+  const t = await testApp()
+  const server_id = await make(t)
+  const { volume_id, change, places } = await volumeOf(t)
+  await change('attach', { server_id })
+  await change('detach')
+  await t.driver.attachVolume(volume_id, server_id)
+  vi.spyOn(t.driver, 'detachVolume').mockRejectedValueOnce(
+    new DriverError('unsupported', 'It has to be off.'),
+  )
+  t.clock.advance(11 * 60_000)
+  await t.app.reconciler.sweep()
+  await t.finish()
+  expect(await places()).toEqual(['available', null, server_id])
+  t.clock.advance(11 * 60_000)
+  await t.app.reconciler.sweep()
+  await t.finish()
+  expect(await places()).toEqual(['available', null, null])
 })
 
 test('a machine that is turned on after its server was stopped is turned off again', async () => {
