@@ -199,10 +199,21 @@ const answeringNow = prepared((db) =>
     .where('role', '<>', 'worker'),
 )
 
+/**
+ * After the database was away, all are silent and sign at once. One whose row is locked is alive, and to wait for it
+ * while it waits for this one would end in a deadlock.
+ */
 const deleteSilent = prepared((db) =>
   db
     .deleteFrom('processes')
-    .where('seen_at', '<', sql<number>`${NOW} - ${SILENT_MS}`)
+    .where('process_id', 'in', (eb) =>
+      eb
+        .selectFrom('processes')
+        .select('process_id')
+        .where('seen_at', '<', sql<number>`${NOW} - ${SILENT_MS}`)
+        .forUpdate()
+        .skipLocked(),
+    )
     .returning(['process_id', 'role', 'host', 'pid']),
 )
 

@@ -4,11 +4,13 @@ import { sql } from 'kysely'
 import pino from 'pino'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { openPools } from '../../api/catalog/usage.ts'
+import { systemClock } from '../../api/clock.ts'
 import { lockDataDir } from '../../api/commands/installation.ts'
 import { changeLast, type Queries, send, Unchanged } from '../../api/database/database.ts'
 import { migrate } from '../../api/database/migrate.ts'
 import { openPostgres } from '../../api/database/postgres.ts'
 import { Link } from '../../api/processes/link.ts'
+import { Members } from '../../api/processes/members.ts'
 import { type Server, startPostgres } from '../harness/postgres.ts'
 import { berthd, folder, order, run, type Service, serveOn } from './harness/berthd.ts'
 import { cutter } from './harness/cutter.ts'
@@ -49,6 +51,29 @@ test('a commit whose answer is lost is found out: it counts where it took place,
   await note('next')
   const { rows } = await sql<{ body: string }>`SELECT body FROM notes`.execute(db)
   expect(rows.map(({ body }) => body)).toEqual(['kept', 'sent', 'next'])
+})
+
+test('a process that reports after all were silent is not declared dead by another that reports meanwhile', async () => {
+  const db = openPostgres(await postgres.create('silent'))
+  onTestFinished(() => db.destroy())
+  await migrate(db)
+  const bells = { ring: () => {}, on: () => {} }
+  const member = () =>
+    new Members({ db, clock: systemClock, log: pino({ level: 'silent' }), role: 'all', bells })
+  const [first, second] = [member(), member()]
+  await Promise.all([first.beat(), second.beat()])
+  const dead = { host: 'one', pid: 1, role: 'all', started_at: 0, takes_pools: 0 } as const
+  await db
+    .insertInto('processes')
+    .values({ process_id: 'dead', seen_at: 0, ...dead })
+    .execute()
+  await db.updateTable('processes').set({ seen_at: 0 }).execute()
+  await db.transaction().execute(async (tx) => {
+    await tx.updateTable('processes').set({ seen_at: 1 }).where('process_id', '=', first.processId).execute()
+    await second.beat()
+  })
+  const living = await db.selectFrom('processes').select('process_id').execute()
+  expect(new Set(living.map((row) => row.process_id))).toEqual(new Set([first.processId, second.processId]))
 })
 
 test('shared counters change at the commit: no order waits for a transaction that is still open', async () => {
