@@ -28,6 +28,13 @@ test('months of faults break no promise, and another process lives the last of t
   expect(hashIn(again)).toBe(hashIn(said))
 })
 
+test('on PostgreSQL, a history in which transactions meet and the database fails over breaks no promise', async () => {
+  const said = await simulate('--postgres', '--seed', '5', '--once', '--points')
+  expect(said).toMatch(/^1 months, 0 violations, /m)
+  expect(said).toMatch(/^[1-9]\d* × a statement waits for a lock$/m)
+  expect(said).toMatch(/^[1-9]\d* × the database fails over$/m)
+})
+
 test('each of fifty mistakes can still be planted', () => {
   expect(planted.length).toBeGreaterThanOrEqual(50)
   const moved = planted.flatMap(({ name, file, edits }) =>

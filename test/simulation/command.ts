@@ -6,6 +6,7 @@ import { live } from './history.ts'
 import type { Outcome } from './outcome.ts'
 import { planted } from './planted.ts'
 import { Points } from './points.ts'
+import { endPostgres } from './postgres.ts'
 import { drawSetup } from './setup.ts'
 import { shrink } from './shrink.ts'
 
@@ -19,6 +20,7 @@ breaks a promise is shortened and told.
   --seconds <n>  begins no further history after this time
   --seed <n>     seed of the first history; the next ones follow (default: 1)
   --once         lives each history once, and does not compare it with a second time
+  --postgres     keeps the database in a real PostgreSQL (default: SQLite)
   --strict       checks after every step, instead of as often as the seed has drawn
   --whole        does not shorten histories that fail
   --story        prints what happens, in words
@@ -35,6 +37,7 @@ const options = {
   seed: { type: 'string', default: '1' },
   seconds: { type: 'string' },
   once: { type: 'boolean', default: false },
+  postgres: { type: 'boolean', default: false },
   strict: { type: 'boolean', default: false },
   trace: { type: 'boolean', default: false },
   whole: { type: 'boolean', default: false },
@@ -54,15 +57,15 @@ export async function main(args: string[]): Promise<void> {
   if (values.help) return console.log(USAGE)
   if (values.planted !== undefined) return findAll(Number(values.planted), values)
   if (values.drill) return drillAll(values.act)
-  if (values.plant !== undefined) return findOne(values)
-  return liveMonths(values)
+  if (values.plant !== undefined) return findOne(values).finally(endPostgres)
+  return liveMonths(values).finally(endPostgres)
 }
 
 async function liveMonths(values: Values): Promise<void> {
   const until = values.seconds === undefined ? null : performance.now() + Number(values.seconds) * 1_000
   const most = until === null ? Number(values.months ?? 1) : Number.POSITIVE_INFINITY
   const hasTime = () => until === null || performance.now() < until
-  const points = new Points()
+  const points = new Points({ isOnPostgres: values.postgres })
   const used = process.cpuUsage()
   const sum = { months: 0, violations: 0, days: 0, hash: '' }
   for (let seed = Number(values.seed); sum.months < most && hasTime(); seed += 1) {
@@ -72,7 +75,7 @@ async function liveMonths(values: Values): Promise<void> {
     sum.days += outcome.days * (values.once ? 1 : 2)
     sum.violations += outcome.violations.length
     sum.hash = outcome.hash
-    if (outcome.violations.length > 0) await report(outcome, values.whole)
+    if (outcome.violations.length > 0) await report(outcome, values)
   }
   const { user, system } = process.cpuUsage(used)
   if (values.points) for (const line of points.lines()) console.log(line)
@@ -82,21 +85,22 @@ async function liveMonths(values: Values): Promise<void> {
   process.exitCode = sum.violations > 0 ? 1 : 0
 }
 
-async function liveOnce(seed: number, { strict, trace, story, once }: Values): Promise<Outcome> {
-  const outcome = await live(seed, { isStrict: strict, ...(trace ? { onTrace: console.log } : {}) })
+async function liveOnce(seed: number, { strict, trace, story, once, postgres }: Values): Promise<Outcome> {
+  const options = { isStrict: strict, isOnPostgres: postgres }
+  const outcome = await live(seed, { ...options, ...(trace ? { onTrace: console.log } : {}) })
   if (story) for (const line of outcome.story) console.log(line)
-  const again = once ? outcome : await live(seed, { isStrict: strict })
+  const again = once ? outcome : await live(seed, options)
   if (again.hash !== outcome.hash)
     outcome.violations.push('a seed determines its history: the second time it was another one')
   return outcome
 }
 
 /** Tells the shortest history that breaks the same promise. */
-async function report(failed: Outcome, isWhole: boolean | undefined): Promise<void> {
+async function report(failed: Outcome, { whole, postgres }: Values): Promise<void> {
   console.log(`seed ${failed.seed} breaks a promise:`)
   for (const what of failed.violations.slice(0, 5)) console.log(`  ${what}`)
-  if (isWhole) return
-  const { story, moves, violations } = await shrink(failed)
+  if (whole) return
+  const { story, moves, violations } = await shrink(failed, { isOnPostgres: postgres })
   const { processes, customers } = drawSetup(failed.seed)
   console.log(`Shortened to ${moves.length} moves, with ${processes} processes and ${customers} customers:`)
   for (const line of story) console.log(`  ${line}`)
@@ -104,10 +108,10 @@ async function report(failed: Outcome, isWhole: boolean | undefined): Promise<vo
 }
 
 /** Looks for the mistake that was planted before the product was loaded. */
-async function findOne({ plant, seed: first, seeds }: Values): Promise<void> {
+async function findOne({ plant, seed: first, seeds, postgres }: Values): Promise<void> {
   for (let at = 0; at < Number(seeds); at += 1) {
     const seed = Number(first) + at
-    const { violations } = await live(seed)
+    const { violations } = await live(seed, { isOnPostgres: postgres })
     if (violations[0])
       return console.log(`found ${at + 1} ${violations[0].slice(0, 160).replaceAll('\n', ' ')}`)
   }

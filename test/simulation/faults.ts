@@ -82,6 +82,11 @@ export class Faults {
     return true
   }
 
+  /** True with a probability, for what a fault that happens is like. */
+  is(probability: number): boolean {
+    return this.#chance.is(probability)
+  }
+
   /** A delay between two, more often a short one; one that is aimed is long. */
   delayMs(least: number, most: number): number {
     if (this.#aim) return Math.round(most / 4 + this.#chance.next() * (most - most / 4))

@@ -17,11 +17,13 @@ import { Operator } from './operator.ts'
 import type { Drill, Drilled, Options, Outcome } from './outcome.ts'
 import { Moves } from './owning.ts'
 import { stepPair } from './pairs.ts'
+import { freshPostgres, type Opened } from './postgres.ts'
 import { type Installation, Process } from './process.ts'
 import { DELIVERIES, Receivers } from './receivers.ts'
 import { type ActName, acts, FIRST, HARMLESS } from './requests.ts'
 import { Actor, Scheduler } from './scheduler.ts'
 import { rule } from './seams.ts'
+import { Sessions } from './sessions.ts'
 import { type Blow, catalogOf, drawSetup, type Setup } from './setup.ts'
 import { Steps } from './steps.ts'
 import { strike } from './strikes.ts'
@@ -34,6 +36,8 @@ const QUARTER_MS = HOUR / 4
 export const MONTH_MS = 30 * 24 * HOUR
 /** The time after the end of all faults in which everything must settle. */
 const SETTLE_MS = 30 * 60_000
+/** A history takes twenty times as long with a real server. */
+const MOMENTS_ON_POSTGRES = 2
 /** Every lease has run out after this time. */
 const PAUSE_MS = 90_000
 
@@ -64,12 +68,14 @@ async function within<Result>(
   const file = path.join(path.dirname(newest), 'berth.db')
   for (const end of ['', '-wal', '-shm']) rmSync(`${file}${end}`, { force: true })
   copyFileSync(newest, file)
-  const history = new History(seed, file, options)
+  const opened = options.isOnPostgres ? await freshPostgres(file) : null
+  const setup = { ...(opened ? { moments: MOMENTS_ON_POSTGRES } : {}), ...options.setup }
+  const history = new History(seed, { file, opened }, { ...options, setup })
   rule(history.scheduler)
   try {
     return await run(history)
   } finally {
-    history.end()
+    await history.end()
     rule(null)
   }
 }
@@ -111,7 +117,7 @@ class History {
   #started = 0
   #writes = 0
 
-  constructor(seed: number, file: string, options: Options) {
+  constructor(seed: number, { file, opened }: { file: string; opened: Opened | null }, options: Options) {
     this.#seed = seed
     this.#options = options
     this.#setup = { ...drawSetup(seed), ...options.setup }
@@ -134,16 +140,18 @@ class History {
     this.#till = new Till(scheduler, this.#faults, (what) => this.#broken(what))
     scheduler.fetch = this.#till.fetch
     this.#installation = {
-      ...{ scheduler, faults: this.#faults, host, file },
+      ...{ scheduler, faults: this.#faults, host, file, sessions: null },
       ...{ sampleSeconds, saveEveryMs, keepSuspendedMs, graceMs },
       catalog: catalogOf(this.#setup),
       databaseAwayUntil: Number.NEGATIVE_INFINITY,
-      isAlone: this.#setup.processes === 1,
+      isAlone: this.#setup.processes === 1 && !opened,
       processes: [],
       onLog: (process, line) => this.#hear(process, line),
       onStep: (process, doing) => this.#steps.see(process, doing),
       onWrite: (tables) => this.#auditor.note(tables),
     }
+    if (opened)
+      this.#installation.sessions = new Sessions(this.#installation, opened, (point) => this.#count(point))
     this.#auditor = new Auditor(file, { now: scheduler.now, graceMs })
     this.#disks = new Disks(this.#simulator, this.#auditor, (what) => this.#broken(what))
     this.#steps = new Steps(this.#installation, (what) => this.#broken(what))
@@ -166,9 +174,10 @@ class History {
     this.#disks.hasMoved = (id) => this.#world.moves.has(id)
   }
 
-  end(): void {
+  async end(): Promise<void> {
     for (const process of [...this.#installation.processes]) process.kill(this.#installation)
     this.#auditor.close()
+    await this.#installation.sessions?.close()
   }
 
   async live(): Promise<Outcome> {

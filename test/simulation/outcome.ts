@@ -38,4 +38,6 @@ export interface Options {
   onTrace?: (line: string) => void
   /** Checks after every step, whatever the seed has drawn. */
   isStrict?: boolean
+  /** True: the database is a real PostgreSQL (default: SQLite). */
+  isOnPostgres?: boolean
 }

@@ -32,9 +32,24 @@ const points: readonly string[] = [
   'log: billing failed; trying again',
 ]
 
+/** Moments that only PostgreSQL has. */
+const onPostgres: readonly string[] = [
+  'a statement waits for a lock',
+  'a lock is waited for too long',
+  'transactions wait for each other',
+  'a session is ended within its transaction',
+  'a dead process leaves a statement that waits',
+  'the database fails over',
+]
+
 /** The points and pairs that some histories reached. */
 export class Points {
   readonly #reached = new Map<string, number>()
+  readonly #points: readonly string[]
+
+  constructor({ isOnPostgres }: { isOnPostgres: boolean }) {
+    this.#points = isOnPostgres ? [...points, ...onPostgres] : points
+  }
 
   add({ sometimes }: Outcome): void {
     for (const [point, count] of sometimes) this.#reached.set(point, (this.#reached.get(point) ?? 0) + count)
@@ -42,12 +57,12 @@ export class Points {
 
   get summary(): string {
     const reached = (all: readonly string[]) => all.filter((one) => this.#reached.has(one)).length
-    return `${reached(points)} of ${points.length} sometimes and ${reached(pairs)} of ${pairs.length} pairs reached`
+    return `${reached(this.#points)} of ${this.#points.length} sometimes and ${reached(pairs)} of ${pairs.length} pairs reached`
   }
 
   /** Lists the points that were reached and how often, then those that were not. */
   lines(): string[] {
-    const all = [...points, ...pairs]
+    const all = [...this.#points, ...pairs]
     const reached = all.filter((one) => this.#reached.has(one))
     const missed = all.filter((one) => !this.#reached.has(one))
     return [

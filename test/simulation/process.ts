@@ -12,6 +12,7 @@ import { openSeam } from './database.ts'
 import type { Faults } from './faults.ts'
 import type { Host } from './host.ts'
 import { Actor, type Scheduler } from './scheduler.ts'
+import type { Sessions } from './sessions.ts'
 
 /** The key of the installation's secrets. */
 export const KEY = Buffer.alloc(32, 7)
@@ -24,6 +25,8 @@ export interface Installation {
   host: Host
   /** The file of the database. */
   file: string
+  /** The sessions of PostgreSQL; null: the database is SQLite. */
+  sessions: Sessions | null
   catalog: Catalog
   /** The database answers nobody before this time. */
   databaseAwayUntil: number
@@ -90,7 +93,9 @@ export class Process {
   /** Starts a process as `berthd serve` does. */
   static async start(installation: Installation, name: string): Promise<Process> {
     const actor = new Actor(name)
-    const seam = openSeam(installation.file, seamOf(installation, actor))
+    const { sessions, file } = installation
+    const onCommit = () => ring(installation, actor, 'recorded')
+    const seam = sessions?.open(actor, onCommit) ?? openSeam(file, seamOf(installation, actor))
     try {
       return await installation.scheduler.as(actor, () => Process.#start(installation, actor, seam))
     } catch (error) {
@@ -215,7 +220,7 @@ async function startWorkers(app: App, members: Members | null): Promise<void> {
 }
 
 /** Tells all processes: this one at once, each of the others some time later, or never. */
-function ring(installation: Installation, from: Actor, topic: Topic, ids: readonly string[]): void {
+function ring(installation: Installation, from: Actor, topic: Topic, ids: readonly string[] = []): void {
   const { processes, faults, scheduler } = installation
   for (const process of processes) {
     if (process.actor === from) process.hear(topic, ids)

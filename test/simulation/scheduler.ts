@@ -67,6 +67,11 @@ export class Scheduler implements Nature {
     throw new Error('nobody answers')
   }
   fetch: Nature['fetch'] = () => Promise.reject(new Error('nobody answers'))
+  socket: Nature['socket'] = () => {
+    throw new Error('nobody answers')
+  }
+  /** Resolves when all that a step has begun waits at a seam. */
+  settle: () => Promise<void> = breathe
 
   constructor(seed: number, start: number) {
     this.#chance = new Chance(seed, 1)
@@ -160,7 +165,7 @@ export class Scheduler implements Nature {
     }
     promise.then(settle, settle)
     const limit = this.#elapsed + patienceMs
-    await breathe()
+    await this.settle()
     while (!isSettled) {
       if (!(await this.#step(limit))) throw new Error(`${what} did not end within ${patienceMs / 1000} s`)
     }
@@ -170,7 +175,7 @@ export class Scheduler implements Nature {
   /** Runs everything that is due in a span of time. */
   async run(ms: number): Promise<void> {
     const limit = this.#elapsed + ms
-    await breathe()
+    await this.settle()
     while (await this.#step(limit)) {}
     this.#elapsed = Math.max(this.#elapsed, limit)
   }
@@ -196,7 +201,7 @@ export class Scheduler implements Nature {
     if (this.#atOnce > MOST_AT_ONCE) throw new Error(`an endless loop at ${chore.actor.name}: ${chore.label}`)
     this.note(`${this.#elapsed} ${chore.actor.name} ${chore.label}`)
     current.run(chore.actor, chore.run)
-    await breathe()
+    await this.settle()
     this.onStep(chore.label)
     return true
   }

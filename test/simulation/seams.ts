@@ -4,6 +4,7 @@ import crypto from 'node:crypto'
 import http from 'node:http'
 import https from 'node:https'
 import { registerHooks, syncBuiltinESMExports } from 'node:module'
+import net from 'node:net'
 import os from 'node:os'
 import process from 'node:process'
 import timersPromises from 'node:timers/promises'
@@ -21,6 +22,8 @@ export interface Nature {
   request(options: object): unknown
   /** Answers a request that the program sends by fetch. */
   fetch(url: string, options: object): Promise<Response>
+  /** A connection that the program is about to open. */
+  socket(): object
 }
 
 type Work = (...given: unknown[]) => void
@@ -33,6 +36,7 @@ const reality: Nature = {
   after: realTimers(setTimeout, clearTimeout),
   request: http.request.bind(http),
   fetch: fetch.bind(globalThis),
+  socket: socketWith(net.Socket),
 }
 
 let nature = reality
@@ -57,6 +61,24 @@ export const breathe = breatheWith(setImmediate)
 
 function breatheWith(real: typeof setImmediate) {
   return (): Promise<void> => new Promise((resolve) => void real(resolve))
+}
+
+function socketWith(Real: typeof net.Socket) {
+  return () => new Real()
+}
+
+/** Opens a real connection. */
+export const dial = dialWith(net.Socket)
+
+function dialWith(Real: typeof net.Socket) {
+  return (port: number, host: string): net.Socket => new Real().connect(port, host)
+}
+
+/** Resolves after some real time. */
+export const wait = waitWith(setTimeout)
+
+function waitWith(real: typeof setTimeout) {
+  return (ms: number): Promise<void> => new Promise((resolve) => void real(resolve, ms))
 }
 
 /** A timer as Node returns it. */
@@ -130,6 +152,10 @@ export function replaceSeams(): void {
   Math.random = () => nature.random()
   Object.assign(http, { request: (options: object) => nature.request(options) })
   Object.assign(https, { request: (options: object) => nature.request(options) })
+  // The driver of PostgreSQL gives no options; Node itself does, for its own streams.
+  const construct = (real: typeof net.Socket, given: [], target: typeof net.Socket) =>
+    given.length === 0 ? nature.socket() : Reflect.construct(real, given, target)
+  Object.assign(net, { Socket: new Proxy(net.Socket, { construct }) })
   // The addresses of this machine matter to nothing, and differ from those of others.
   Object.assign(os, { hostname: () => 'simulated', networkInterfaces: () => ({}) })
   Object.defineProperty(process, 'pid', { value: 1 })

@@ -1,5 +1,5 @@
 import { live } from './history.ts'
-import type { Outcome } from './outcome.ts'
+import type { Options, Outcome } from './outcome.ts'
 
 /** The most histories that are lived to find a shorter one. */
 const MOST_RUNS = 200
@@ -11,13 +11,13 @@ const promiseOf = (violation: string) => violation.split(':')[0] ?? ''
  * Finds a shorter history of the same seed that breaks the same promise: leaves out half of the moves, then a quarter,
  * down to single ones.
  */
-export async function shrink(failed: Outcome): Promise<Outcome> {
+export async function shrink(failed: Outcome, options: Options): Promise<Outcome> {
   const promise = promiseOf(failed.violations[0] ?? '')
   let best = failed
   let runs = 0
   const attempt = async (moves: readonly string[]): Promise<boolean> => {
     runs += 1
-    const outcome = await live(failed.seed, { only: new Set(moves), isStrict: true })
+    const outcome = await live(failed.seed, { ...options, only: new Set(moves), isStrict: true })
     const isSame = outcome.violations.some((what) => promiseOf(what) === promise)
     if (isSame) best = outcome
     return isSame
