@@ -9,7 +9,7 @@ export class Unchanged extends Error {}
 
 /** pg has no codes for the errors that it raises itself. */
 const WITHOUT_CODE =
-  /Connection terminated|timeout exceeded when trying to connect|Query read timeout|not queryable|connection error|Client was closed/
+  /Connection terminated|timeout expired|timeout exceeded when trying to connect|Query read timeout|not queryable|connection error|Client was closed/
 /** As the system has them, such as ECONNRESET. */
 const OF_SYSTEM = /^E[A-Z]/
 /** Errors after which a connection is unusable: it is lost, or the server ends it. */
