@@ -535,8 +535,8 @@ class History {
     const { scheduler } = this
     this.#faults.isOn = false
     await this.#revive()
-    // A clock that was set back must get there again, for what is due then.
-    await scheduler.run(scheduler.behindMs)
+    // A clock that was set back must get there again, for what is due then, and the last moves may be still to come.
+    await scheduler.run(scheduler.behindMs + 60_000)
     // A provider repeats its notifications until they are answered.
     for (const id of this.#till.ids) await this.#calm(hint(this.#world, new Chance(this.#seed, 11), id))
     const look = async () => [
