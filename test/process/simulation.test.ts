@@ -8,13 +8,13 @@ import { planted } from '../simulation/planted.ts'
 const root = path.resolve(import.meta.dirname, '../..')
 const SEED = Number(process.env.BERTH_TEST_SEED ?? 1)
 
-/** Runs `npm run simulate`; what it prints goes to the test's output, too. */
+/** Runs `npm run simulate`; what it prints goes to the test's output, too, without the long list of points. */
 async function simulate(...args: string[]): Promise<string> {
   const command = [path.join(root, 'test/simulation/run.ts'), ...args]
   const { stdout } = await promisify(execFile)(process.execPath, command, { cwd: root }).catch(
     (error: { stdout: string }) => error,
   )
-  console.log(`simulate ${args.join(' ')}\n${stdout}`)
+  console.log(`simulate ${args.join(' ')}\n${stdout.replaceAll(/^(never reached: |\d+ × ).*\n/gm, '')}`)
   return stdout
 }
 
