@@ -44,7 +44,7 @@ export function keptVolumes(db: Queries, pool: string) {
     .execute()
 }
 
-/** Returns those of these volumes of a pool that exist or were deleted, each with the server that should have it. */
+/** Returns the rows of these volumes of a pool, also of deleted ones, as far as they say where each should be. */
 export function volumesAmong(db: Queries, pool: string, ids: readonly string[]) {
   return inParts(ids, (some) =>
     db

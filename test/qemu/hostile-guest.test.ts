@@ -44,7 +44,7 @@ test('a guest whose root answers for its agent is copied all the same', async ()
   expect(service.output).not.toContain('\u001b')
 })
 
-/** The host's addresses, of its ends of links to guests only two: each installation of a host has one. */
+/** Returns the host's addresses. Of its links to guests two suffice: each installation on a host has one. */
 function addressesOfHost(): string[] {
   const all = Object.values(networkInterfaces()).flatMap((of) => (of ?? []).map(({ address }) => address))
   const isLink = (address: string) => address.startsWith('169.254.')

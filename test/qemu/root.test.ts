@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process'
-import { createHash } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
+import { networkId } from '../../api/drivers/qemu/network/namespace.ts'
 import { folder, run } from '../process/harness/berthd.ts'
 import { listening, startShell } from '../process/harness/child.ts'
 
@@ -11,8 +11,7 @@ const isRoot = process.getuid?.() === 0
 
 /** The network namespace of the guests of this installation, as the file that holds it. */
 function networkOf(data: string): string {
-  const { dev, ino } = statSync(data)
-  return `/run/netns/berth-${createHash('sha256').update(`${dev}:${ino}`).digest('hex').slice(0, 8)}`
+  return `/run/netns/berth-${networkId(data)}`
 }
 
 test.skipIf(!isRoot)(

@@ -77,7 +77,7 @@ function translated(query: CompiledQuery): CompiledQuery {
 }
 
 interface Facts {
-  /** The verb and the first table. */
+  /** See labelOf. */
   label: string
   /** All tables that it changes. */
   changes: readonly string[]
@@ -89,13 +89,20 @@ interface Facts {
 function factsOf({ sql }: CompiledQuery): Facts {
   const known = facts.get(sql)
   if (known) return known
-  const label = `${/^\s*(\w+)/.exec(sql)?.[1]?.toLowerCase()} ${/(?:from|into|update) "(\w+)"/i.exec(sql)?.[1] ?? ''}`
   const changes = [...sql.matchAll(CHANGE)].map(([, table]) => String(table))
-  const read = { label, changes, text: sql.replaceAll(CLOCK, 'simulated_now()') }
+  const read = { label: labelOf(sql), changes, text: sql.replaceAll(CLOCK, 'simulated_now()') }
   facts.set(sql, read)
   return read
 }
 const facts = new Map<string, Facts>()
+
+/** The verb of a statement and its first table. */
+export function labelOf(sql: string): string {
+  const verb = /^\s*(\w+)/.exec(sql)?.[1]?.toLowerCase() ?? ''
+  const table = /(?:from|into|update) "?(\w+)/i.exec(sql)?.[1] ?? ''
+  return table === '' ? verb : `${verb} ${table}`
+}
+
 const CHANGE = /\b(?:into|update|delete\s+from)\s+"?(\w+)/gi
 
 /**

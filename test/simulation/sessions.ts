@@ -5,7 +5,7 @@ import type { Faults } from './faults.ts'
 import type { Opened } from './postgres.ts'
 import { Actor, type Scheduler } from './scheduler.ts'
 import { breathe, dial, wait } from './seams.ts'
-import { type Sea, Wire } from './wire.ts'
+import { type Network, Wire } from './wire.ts'
 
 /** The limits of the service, which count simulated time here. */
 const LOCK_MS = 10_000
@@ -18,7 +18,7 @@ const [TOO_LONG, DEADLOCK] = ['55P03', '40P01']
 const LOOK_AFTER_MS = 2
 
 /** The parts of an installation that sessions need. */
-interface Shore {
+interface Surroundings {
   readonly scheduler: Scheduler
   readonly faults: Faults
   databaseAwayUntil: number
@@ -29,10 +29,10 @@ interface Shore {
  * The sessions of a real PostgreSQL in the simulated world. It works for one at a time: one that waits for a lock is
  * stopped, and continues when the scheduler draws it. So its work is determined, although it runs beside this process.
  */
-export class Sessions implements Sea {
+export class Sessions implements Network {
   readonly scheduler: Scheduler
   readonly faults: Faults
-  readonly #shore: Shore
+  readonly #installation: Surroundings
   readonly #opened: Opened
   readonly #self = new Actor('database')
   readonly #actors = new Map<string, Actor>()
@@ -50,12 +50,12 @@ export class Sessions implements Sea {
   /** True if the server has worked since the last step ended. */
   #hasMoved = false
   #hasWritten = false
-  /** Counts moments that are worth to have been reached. */
+  /** Counts a point that a history has reached. */
   readonly #count: (point: string) => void
 
-  constructor(shore: Shore, opened: Opened, count: (point: string) => void) {
-    const { scheduler, faults } = shore
-    this.#shore = shore
+  constructor(installation: Surroundings, opened: Opened, count: (point: string) => void) {
+    const { scheduler, faults } = installation
+    this.#installation = installation
     this.scheduler = scheduler
     this.faults = faults
     this.#opened = opened
@@ -79,7 +79,7 @@ export class Sessions implements Sea {
 
   fail(): void {
     this.#count('the database fails over')
-    this.#shore.databaseAwayUntil = this.scheduler.elapsed() + this.faults.delayMs(5, 20_000)
+    this.#installation.databaseAwayUntil = this.scheduler.elapsed() + this.faults.delayMs(5, 20_000)
     for (const wire of this.#wires) this.#end(wire)
   }
 
@@ -129,7 +129,7 @@ export class Sessions implements Sea {
   }
 
   isAway(): boolean {
-    return this.scheduler.elapsed() < this.#shore.databaseAwayUntil
+    return this.scheduler.elapsed() < this.#installation.databaseAwayUntil
   }
 
   /** Ends a session that does nothing within a transaction for too long. It looks again only after the whole time. */
@@ -175,7 +175,7 @@ export class Sessions implements Sea {
     }
     this.#left.clear()
     await this.#grant()
-    if (this.#hasWritten) this.#shore.onWrite(await this.#opened.mirror.follow())
+    if (this.#hasWritten) this.#installation.onWrite(await this.#opened.mirror.follow())
     this.#hasWritten = false
     await breathe()
   }

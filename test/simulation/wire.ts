@@ -1,10 +1,11 @@
 import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
+import { labelOf } from './database.ts'
 import type { Faults } from './faults.ts'
 import type { Actor, Scheduler } from './scheduler.ts'
 
-/** The world that connections to PostgreSQL cross. */
-export interface Sea {
+/** The network that connections to PostgreSQL cross, and the server behind it. */
+export interface Network {
   scheduler: Scheduler
   faults: Faults
   /** The process whose name stands in the place of the server's host. */
@@ -31,7 +32,7 @@ interface Part {
 
 /** A connection as PostgreSQL's driver has it. Each part of what it sends, and each answer, waits for its turn. */
 export class Wire extends Duplex {
-  readonly #sea: Sea
+  readonly #network: Network
   #actor: Actor | null = null
   #real: Socket | null = null
   /** The process id of its session; 0 before it has one. */
@@ -65,9 +66,9 @@ export class Wire extends Duplex {
   /** The label of the last part. */
   #label = ''
 
-  constructor(sea: Sea) {
+  constructor(network: Network) {
     super({ allowHalfOpen: false })
-    this.#sea = sea
+    this.#network = network
   }
 
   get name(): string {
@@ -81,13 +82,13 @@ export class Wire extends Duplex {
   // ---- the parts of a socket that pg uses ----
 
   connect(_: number, host: string): this {
-    const actor = this.#sea.actorOf(host)
+    const actor = this.#network.actorOf(host)
     this.#actor = actor
-    const { scheduler } = this.#sea
+    const { scheduler } = this.#network
     void scheduler.as(actor, async () => {
       await scheduler.cross(actor, 'connect')
       if (this.destroyed) return
-      if (this.#sea.isAway()) return this.#lose('ECONNREFUSED')
+      if (this.#network.isAway()) return this.#lose('ECONNREFUSED')
       await this.#ask(() => this.#open())
       if (this.#isClosed) this.#lose('ECONNREFUSED')
       else this.emit('connect')
@@ -136,11 +137,11 @@ export class Wire extends Duplex {
   cut(): void {
     if (!this.#real || this.#real.destroyed) return
     this.#real.destroy()
-    this.#sea.leaves(this)
+    this.#network.leaves(this)
   }
 
   #open(): void {
-    const real = this.#sea.dial()
+    const real = this.#network.dial()
     this.#real = real
     real.on('connect', () => this.#onAnswer())
     real.on('data', (bytes: Buffer) => this.#receive(bytes))
@@ -172,7 +173,7 @@ export class Wire extends Duplex {
       this.#begun = { label: '', bytes: [] }
     }
     if (!this.#isMoving && this.#actor)
-      void this.#sea.scheduler.as(this.#actor, () => this.#move(this.#actor as Actor)) // see the condition
+      void this.#network.scheduler.as(this.#actor, () => this.#move(this.#actor as Actor)) // see the condition
   }
 
   #labelOf(type: string, message: Buffer): string {
@@ -184,7 +185,7 @@ export class Wire extends Duplex {
   }
 
   async #move(actor: Actor): Promise<void> {
-    const { scheduler, faults } = this.#sea
+    const { scheduler, faults } = this.#network
     this.#isMoving = true
     for (let part = this.#parts.shift(); part; part = this.#parts.shift()) {
       const { label, bytes } = part
@@ -195,7 +196,7 @@ export class Wire extends Duplex {
       this.turn += 1
       this.#label = label
       await this.#ask(() => this.#real?.write(Buffer.concat(bytes)))
-      // To wait with what was read is the same as to wait with what follows from it.
+      // A delay of what was read would only delay what follows from it.
       if (!READS.test(label)) await scheduler.cross(actor, `answer of ${label}`)
       if (this.destroyed) return
       if (!READS.test(label) && faults.happens('lost_commit')) return this.#lose('ECONNRESET')
@@ -211,10 +212,10 @@ export class Wire extends Duplex {
       this.#onAnswer = () => {
         this.#onAnswer = () => {}
         this.hasWritten = !this.isWithin && !READS.test(this.#label)
-        this.#sea.lands(this)
+        this.#network.lands(this)
         resolve()
       }
-      this.#sea.departs(this)
+      this.#network.departs(this)
       send()
     })
   }
@@ -228,7 +229,7 @@ export class Wire extends Duplex {
 
   /** Lets the process learn that the server has closed it. */
   notice(): void {
-    const { scheduler } = this.#sea
+    const { scheduler } = this.#network
     const actor = this.#actor as Actor // a session has one
     if (this.#isMoving) this.#onAnswer()
     if (this.#isMoving) return
@@ -240,7 +241,7 @@ export class Wire extends Duplex {
 
   /** Loses this connection, or all of them. */
   #sever(isFailover: boolean): void {
-    if (isFailover) this.#sea.fail()
+    if (isFailover) this.#network.fail()
     this.#lose('ECONNRESET')
   }
 
@@ -281,11 +282,4 @@ function unlimited(startup: Buffer): Buffer {
     .toString('latin1')
     .replaceAll(/(_timeout\0)(\d+)/g, (_, name, ms: string) => name + '0'.repeat(ms.length))
   return Buffer.from(text, 'latin1')
-}
-
-/** The verb of a statement and its first table. */
-function labelOf(sql: string): string {
-  const verb = /^\s*(\w+)/.exec(sql)?.[1]?.toLowerCase() ?? ''
-  const table = /(?:from|into|update) "?(\w+)/i.exec(sql)?.[1] ?? ''
-  return table === '' ? verb : `${verb} ${table}`
 }

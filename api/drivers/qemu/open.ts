@@ -51,14 +51,15 @@ export async function openQemu(options: QemuOptions): Promise<QemuDriver> {
       opened.push(await GuestNetwork.open({ dataDir, address, ports, pools, log, running }))
     })
     const [guests = null] = opened
-    return await drive({ ...options, address, pools }, layout, examined, guests)
+    return await startDriver({ ...options, address, pools }, layout, examined, guests)
   } catch (error) {
     for (const guests of opened) await guests.close()
     throw error
   }
 }
 
-async function drive(
+/** Makes the driver, and takes over the machines that run. @throws DriverError unsafe */
+async function startDriver(
   options: QemuOptions & { address: string; pools: () => PublicPools },
   layout: Layout,
   { version, choice, network, isolation, ownerObstacle }: Examined,

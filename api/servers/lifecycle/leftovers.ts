@@ -71,8 +71,8 @@ async function endIn(pool: string, { db, clock, drivers, log }: LeftoverOptions)
 }
 
 /**
- * Removes volumes that were created after they were deleted: nobody has them, and nobody pays for them. Brings those
- * back that a machine has or lost against the will of their owner.
+ * Removes volumes that were created after they were deleted: nobody has them, and nobody pays for them. Brings volumes
+ * back to where their rows say that they are.
  */
 async function sweepVolumes(
   pool: string,

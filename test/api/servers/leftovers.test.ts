@@ -64,28 +64,30 @@ async function volumeOf(t: TestApp) {
   return { volume_id, change, places }
 }
 
+/** Sweeps once the last operation of each volume is long over. */
+async function sweepLater(t: TestApp) {
+  t.clock.advance(11 * 60_000)
+  await t.app.reconciler.sweep()
+  await t.finish()
+}
+
 test('a volume that is attached or detached by a late command is brought back to where its owner put it', async () => {
   const t = await testApp()
   const [first, second] = [await make(t), await make(t)]
   const { volume_id, change, places } = await volumeOf(t)
-  const sweep = async () => {
-    t.clock.advance(11 * 60_000)
-    await t.app.reconciler.sweep()
-    await t.finish()
-  }
   await change('attach', { server_id: first })
   await change('detach')
   await t.driver.attachVolume(volume_id, first)
   await t.app.reconciler.sweep()
   expect(await places()).toEqual(['available', null, first])
-  await sweep()
+  await sweepLater(t)
   expect(await places()).toEqual(['available', null, null])
   await change('attach', { server_id: second })
   await t.driver.attachVolume(volume_id, first)
-  await sweep()
+  await sweepLater(t)
   expect(await places()).toEqual(['attached', second, second])
   await t.driver.detachVolume(volume_id, second)
-  await sweep()
+  await sweepLater(t)
   expect(await places()).toEqual(['attached', second, second])
 })
 
@@ -99,13 +101,9 @@ test('a volume that a machine cannot give back stays free for its owner', async 
   vi.spyOn(t.driver, 'detachVolume').mockRejectedValueOnce(
     new DriverError('unsupported', 'It has to be off.'),
   )
-  t.clock.advance(11 * 60_000)
-  await t.app.reconciler.sweep()
-  await t.finish()
+  await sweepLater(t)
   expect(await places()).toEqual(['available', null, server_id])
-  t.clock.advance(11 * 60_000)
-  await t.app.reconciler.sweep()
-  await t.finish()
+  await sweepLater(t)
   expect(await places()).toEqual(['available', null, null])
 })
 

@@ -1,6 +1,4 @@
-import { createHash } from 'node:crypto'
 import { lookup } from 'node:dns/promises'
-import { statSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { isIPv4, isIPv6 } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -18,7 +16,7 @@ import { type Card, cardLines, elementsOf, type HostElements, portsOf } from './
 import { countedBy, ElementKeeper } from './elements.ts'
 import { EndedCards } from './ended-traffic.ts'
 import { HostUplink, type Uplink } from './host-uplink.ts'
-import { type Namespace, openNamespace, UserSpace } from './namespace.ts'
+import { type Namespace, networkId, openNamespace, UserSpace } from './namespace.ts'
 import { OUTGOING_RULES, Recorder } from './outgoing.ts'
 import { PastaUplink } from './pasta-uplink.ts'
 import { connectPrivate, linksIn, type NetworkLink, placesOf } from './private.ts'
@@ -73,9 +71,7 @@ export class GuestNetwork {
   /** @throws Error with what is missing for the network, as part of a sentence */
   static async open(options: GuestNetworkOptions): Promise<GuestNetwork> {
     const address = await ipv4Of(options.address)
-    // The folder's inode identifies the installation, since the folder may be renamed or copied.
-    const { dev, ino } = statSync(options.dataDir)
-    const id = createHash('sha256').update(`${dev}:${ino}`).digest('hex').slice(0, 8)
+    const id = networkId(options.dataDir)
     const running = await options.running()
     const space = await openSpace(id, running)
     const network = new GuestNetwork(options, id, address, space)

@@ -1,4 +1,5 @@
-import { readlinkSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { readlinkSync, statSync } from 'node:fs'
 import { access, constants } from 'node:fs/promises'
 import { exists, isMissing } from '../../../files.ts'
 import {
@@ -10,6 +11,12 @@ import {
 } from '../host/process.ts'
 import { run } from '../host/run.ts'
 import { SETTINGS } from './rules.ts'
+
+/** Identifies an installation by its folder's inode, since the folder may be renamed or copied. */
+export function networkId(dataDir: string): string {
+  const { dev, ino } = statSync(dataDir)
+  return createHash('sha256').update(`${dev}:${ino}`).digest('hex').slice(0, 8)
+}
 
 /** The network namespace of all machines. It exists as long as a name or a process holds it. */
 export interface Namespace {
