@@ -12,7 +12,7 @@ interface Due {
   account_id: string
 }
 
-/** Mails owners and admins about complaints, also about those that a command opened. */
+/** Mails owners and admins about complaints, including those opened by a command. */
 export function complaintMails(mailing: Mailing): MailLoop<Due> {
   const { db } = mailing
   return new MailLoop(mailing, {
@@ -32,7 +32,7 @@ export function complaintMails(mailing: Mailing): MailLoop<Due> {
   })
 }
 
-/** The account is locked, so the complaint cannot change meanwhile; it may have before. */
+/** Reads the complaint again, because it may have changed before the caller locked the account. */
 async function mail(tx: Queries, mailing: Mailing, complaintId: string): Promise<void> {
   const now = mailing.clock.now()
   const row = await tx

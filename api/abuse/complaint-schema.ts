@@ -3,11 +3,11 @@ import { CreatedAt, nullable, timestamp, UpdatedAt, uuid, VISIBLE_LINES } from '
 import { pagingQuery } from '../http/contract/paging.ts'
 import { defineProblems } from '../http/contract/problem.ts'
 
-/** Complaints of an account that are open at once, and closed ones that are kept. */
+/** Limits on how many complaints of an account are open at once, and how many closed ones are kept. */
 export const MOST_OPEN = 20
 export const MOST_CLOSED = 50
 export const KEPT_CLOSED_DAYS = 365
-/** Messages of each side in one complaint. */
+/** The most messages that each side can write in one complaint. */
 export const MOST_MESSAGES = 10
 const LONGEST_HOURS = 720
 

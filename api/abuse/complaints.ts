@@ -121,7 +121,7 @@ export function openComplaint(
   )
 }
 
-/** Adds an answer of the customer, after which the operator is awaited. @throws ApiError complaint_closed, too_many_messages */
+/** Adds the customer's answer; the next turn is the operator's. @throws ApiError complaint_closed, too_many_messages */
 export function answerComplaint(
   place: Complaining,
   complaint: ComplaintTable,
@@ -135,7 +135,7 @@ export function answerComplaint(
   }))
 }
 
-/** Replies to the customer, who is awaited again. @throws ApiError complaint_closed, too_many_messages */
+/** Adds the operator's reply; the next turn is the customer's. @throws ApiError complaint_closed, too_many_messages */
 export function replyToComplaint(
   place: Complaining,
   complaint: ComplaintTable,
@@ -165,7 +165,7 @@ export function closeComplaint(
     change(place, complaint, remember, (row, now) => ({
       ...(text === undefined
         ? {}
-        : // One more than replies may be, so that there is always a last word.
+        : // A closing message may exceed the limit by one, so that the operator can always give a reason.
           { messages: withMessage(row, { author: 'operator', text, created_at: isoTime(now) }, 1) }),
       ...{ outcome, closed_at: now, letter: 'closed', letter_at: now },
     })),
@@ -199,7 +199,7 @@ async function save(tx: Queries, row: ComplaintTable): Promise<void> {
   await record(tx, [{ accountId, type: 'complaint.updated', data: complaintView(at)(row), at }])
 }
 
-/** Notes that the mail that was due is queued, in the transaction that queues it and has locked the account. */
+/** Records that the due mail is queued, in the transaction that queues it and has locked the account. */
 export async function noteMailed(tx: Queries, row: ComplaintTable, now: number): Promise<void> {
   const next = nextLetter(row, now)
   if (row.letter === 'reminder') return save(tx, { ...row, ...next, reminded_at: now, updated_at: now })
@@ -260,7 +260,7 @@ export const wholeView =
   (now: number) =>
   (row: ComplaintTable): ComplaintWithMessages => ({ ...complaintView(now)(row), messages: messagesOf(row) })
 
-/** Complaints as the operator sees them, each with what to do. */
+/** Shows complaints to the operator, each with the action that it needs. */
 export async function operatedComplaints(
   { db, clock }: Complaining,
   rows: readonly ComplaintTable[],

@@ -6,7 +6,7 @@ import { cardsSince } from '../payments/cards.ts'
 import { CARD_MS, kinds, NETWORK_MS } from './kinds.ts'
 import type { Found } from './signs.ts'
 
-/** The most accounts that a sign names; its figure counts all. */
+/** The most accounts that a sign lists; its figure counts all of them. */
 const MOST_NAMED = 500
 
 /** An account, and when it did something at a network or with a card. */
@@ -16,7 +16,7 @@ interface Deed {
   at: number
 }
 
-/** Finds networks at which many accounts were created lately, and cards that paid for several. */
+/** Finds networks from which many accounts were created recently, and cards that paid for several. */
 export async function findGroups(db: Queries, now: number): Promise<Found[]> {
   const created = await firstAddresses(db, (tx) => accountsSince(tx, now - NETWORK_MS))
   const paid = await cardsSince(db, now - CARD_MS, kinds.accounts_of_card.least)

@@ -3,9 +3,9 @@ const DAY_MS = 24 * HOUR_MS
 
 interface Kind {
   unit: string
-  /** The least figure that is a sign. */
+  /** The threshold: lower figures are not signs. */
   least: number
-  /** The time for which it must last before it is listed. */
+  /** How long a sign must last before it is listed. */
   lastsMs: number
   subject: 'server' | 'network' | 'card'
 }
@@ -22,19 +22,19 @@ export const kinds = {
 
 export type SignKind = keyof typeof kinds
 
-// Object.keys only knows texts.
+// Object.keys returns strings.
 export const kindNames = Object.keys(kinds) as SignKind[]
 
-/** A server is read as flooding only if it sends so many times the packets that it gets: downloads do not. */
+/** A flooding server sends this many times the packets that it receives, which no download does. */
 export const ONE_WAY = 4
 
-/** Accounts of one network count that were created within this time, and payments of a card within that one. */
+/** The windows in which accounts created from one network, and accounts paid with one card, are counted. */
 export const NETWORK_MS = 7 * DAY_MS
 export const CARD_MS = 90 * DAY_MS
 
-/** A sign that was not seen for longer begins anew when it is seen again. */
+/** A sign that reappears after a longer gap counts as a new one. */
 export const GAP_MS = HOUR_MS
 
-/** Signs are kept for so many days after they were last seen, and so many of an account's servers. */
+/** Limits how many days signs are kept after they were last seen, and how many an account's servers keep. */
 export const KEPT_DAYS = 30
 export const MOST_OF_ACCOUNT = 200

@@ -13,9 +13,9 @@ const AT_ONCE = 500
 
 type Look = Pick<Reading, 'at' | 'startedAt' | 'counts'> & { cpuMs: number | null }
 
-/** Compares the readings of servers, which the sampler has written anyway, with those some minutes before. */
+/** Compares servers' latest readings, which the sampler stores anyway, with those of some minutes earlier. */
 export class ServerSigns {
-  /** The reading that each server's next one is compared with. */
+  /** The baseline of each server, with which its next reading is compared. */
   #looks: ReadonlyMap<string, Look> = new Map()
 
   /** Reads all servers that are on, some at a time. */
@@ -29,7 +29,7 @@ export class ServerSigns {
         const before = this.#looks.get(server_id)
         const look = lookOf(reading)
         const figures = before ? figuresBetween(before, look, cpu) : null
-        // One that is read again too soon is compared later.
+        // A reading that comes too soon keeps the earlier one as its baseline.
         looks.set(
           server_id,
           before && look.at - before.at < SHORTEST_MS && look.at >= before.at ? before : look,
@@ -52,14 +52,14 @@ function lookOf({ at, startedAt, counts, totals }: Reading): Look {
   return { at, startedAt, cpuMs: totals.cpuMs, ...(counts ? { counts } : {}) }
 }
 
-/** The means between two looks at a server; null if they are too close or too far apart. */
+/** Averages a server's figures between two readings; null if they are too close or too far apart. */
 function figuresBetween(before: Look, look: Look, cores: number): [SignKind, number][] | null {
   const ms = look.at - before.at
   if (ms < SHORTEST_MS || ms > LONGEST_MS) return null
   const grown = (from: number | null | undefined, until: number | null | undefined) =>
     typeof from === 'number' && typeof until === 'number' && until >= from ? until - from : 0
   const cpu: [SignKind, number] = ['cpu_at_limit', (grown(before.cpuMs, look.cpuMs) / ms / cores) * 100]
-  // The counters of a card begin anew with its machine.
+  // A restart of the machine resets the counters of its network card.
   const [from, until] = [before.counts, look.counts]
   if (!from || !until || before.startedAt !== look.startedAt) return [cpu]
   const perSecond = (count: number) => (count * 1000) / ms

@@ -15,7 +15,7 @@ export interface Found {
   kind: SignKind
   subject: string
   accountId: string | null
-  /** Ids of the accounts that it is about, newest first. */
+  /** Ids of the accounts concerned, newest first. */
   accounts: readonly string[]
   /** In the unit of the kind. */
   figure: number
@@ -27,7 +27,7 @@ const AT_ONCE = 500
 /** The number of accounts that a reply describes. */
 const SHOWN_ACCOUNTS = 20
 
-/** Keeps what was seen: signs that last keep their beginning, and others begin anew. */
+/** Stores signs: one that continues keeps its start time, any other starts over. */
 export async function noteSigns(db: Queries, found: readonly Found[]): Promise<void> {
   for (let at = 0; at < found.length; at += AT_ONCE)
     await db
@@ -58,7 +58,7 @@ export interface SignFilter {
   account_id?: string | undefined
 }
 
-/** The signs of all accounts, those that were seen last first, without those that have not lasted long enough. */
+/** Lists the signs of all accounts, last seen first; those that have not lasted long enough are left out. */
 export async function listSigns(
   db: Queries,
   { kind, account_id }: SignFilter,

@@ -16,7 +16,7 @@ export interface SignTable {
   subject: string
   /** The owner of the server; null if it is about several accounts. */
   account_id: string | null
-  /** The accounts that it is about, newest first, as a JSON array of ids. */
+  /** The accounts concerned, newest first, as a JSON array of ids. */
   accounts: string
   /** When it began, and when it was last seen. */
   since: number
@@ -29,7 +29,7 @@ export interface SignTable {
 export interface ComplaintTable {
   complaint_id: string
   account_id: string
-  /** The server that it is about, and its name at that time; null if it is about the whole account. */
+  /** The server concerned, and its name at that time; null if the complaint is about the whole account. */
   server_id: string | null
   server_name: string | null
   kind: ComplaintKind
@@ -39,7 +39,7 @@ export interface ComplaintTable {
   deadline_at: number
   /** When the customer answered; null while an answer is awaited. */
   answered_at: number | null
-  /** The next mail about it, and when it is due; null if none is. */
+  /** The next mail about the complaint, and when it is due; null if no mail is. */
   letter: 'opened' | 'replied' | 'reminder' | 'closed' | null
   letter_at: number | null
   reminded_at: number | null

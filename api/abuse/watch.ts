@@ -8,7 +8,7 @@ import { ServerSigns } from './server-signs.ts'
 import { noteSigns } from './signs.ts'
 
 const LOOK_EVERY_MS = 10 * 60_000
-/** Accounts are compared less often: it reads all that are young. */
+/** Accounts are compared less often, because each comparison reads all young ones. */
 const GROUPS_EVERY_MS = 60 * 60_000
 
 interface WatchOptions {
@@ -44,7 +44,7 @@ export class AbuseWatch {
     await this.#loop.stop()
   }
 
-  /** Compares all servers with the last look, and once an hour young accounts and cards with each other. */
+  /** Compares all servers with their earlier readings, and once an hour compares young accounts and cards. */
   async look(): Promise<void> {
     const { db, clock } = this.#options
     const now = clock.now()

@@ -35,7 +35,7 @@ export class Consoles {
   readonly #viewers = new Map<Viewer, WebSocket>()
   readonly #loop: Loop
   #isStopped = false
-  /** The route that opens their WebSockets. */
+  /** The route that opens the WebSockets of consoles. */
   readonly socket: SocketRoute
 
   constructor(options: ConsolesOptions) {

@@ -95,7 +95,7 @@ function ticketRoute(options: ConsoleOptions, kind: Kind): Route {
   })
 }
 
-/** Checks that the machine has one; by its status it is on or about to be. @throws ApiError not_supported */
+/** Checks that the machine has this kind of console; its status says on or starting. @throws ApiError not_supported */
 async function requireOpening(
   { drivers, capacity, clock }: ConsoleOptions,
   server: ServerTable,

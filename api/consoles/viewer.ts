@@ -22,7 +22,7 @@ const SHOWN = {
   screen: { perSecond: 2 * 2 ** 20, burst: 4 * 2 ** 20 },
 }
 const TYPED = { perSecond: 16 * 1024, burst: 64 * 1024 }
-/** RFB's messages of input: keys, the pointer, and QEMU's keys. A client asks for pictures all the time. */
+/** RFB's input messages: keys, the pointer, and QEMU's keys. Clients send update requests even when idle. */
 const RFB_INPUT = [4, 5, 255]
 /** The number of bytes by which a viewer's last position is found again. */
 const REMEMBERED = 512
@@ -77,7 +77,7 @@ export class Viewer {
     socket.once('close', () => this.#leave())
   }
 
-  /** True once it has ended: its socket may take a moment to close. */
+  /** True once the viewer has ended; its socket may take a moment longer to close. */
   get isOver(): boolean {
     return this.#isOver
   }
@@ -144,7 +144,7 @@ export class Viewer {
     void this.#alarm.sleep(waitMs).then(() => socket.resume())
   }
 
-  /** Sends one piece at a time, so that no more than that waits in memory for a slow viewer. */
+  /** Sends one piece at a time, so that at most one waits in memory for a slow viewer. */
   #show(bytes: Buffer): Promise<void> {
     const { socket } = this.#options
     return new Promise((resolve) => {

@@ -15,7 +15,7 @@ import { countOpen, grant } from './credits.ts'
 import { creditProblems, MOST_CREDITS, type PromoCode, type PromoCodeCreate } from './schema.ts'
 import type { PromoCodeTable } from './tables.ts'
 
-/** Letters and digits that look like no other: 80 bits in 16 of them. */
+/** Letters and digits that are hard to confuse: 16 of them carry 80 bits. */
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const LENGTH = 16
 
@@ -24,7 +24,7 @@ interface Place {
   clock: Clock
 }
 
-/** Counts tries of codes, for each account and person. */
+/** Counts attempts to redeem codes, for each account and person. */
 export interface Tries {
   /** @throws ApiError rate_limited */
   take: (key: string) => Promise<void>
@@ -36,14 +36,14 @@ function generateCode(): string {
   return letters.join('').replace(/(.{4})(?=.)/g, '$1-')
 }
 
-/** Guessing one takes too long for a salt to matter: tries are counted, and short codes are not taken. */
+/** Hashes a code without a salt: attempts are limited and short codes refused, so guessing takes too long. */
 function hashCode(code: string): string {
   return hash('sha256', code.toUpperCase().replace(/[ -]/g, ''))
 }
 
 /**
  * Creates a promo code.
- * @returns it with the code itself, and whether it is new: a repeat with the same code and terms finds the first one
+ * @returns the row with the plain code, and whether it is new: a repeat with equal code and terms finds the first one
  * @throws ApiError validation_failed, promo_code_exists
  */
 export async function createPromoCode(
@@ -91,7 +91,7 @@ export async function findPromoCode(db: Queries, id: string): Promise<PromoCodeT
   return found(row, creditProblems.promo_code_not_found)
 }
 
-/** Nobody can redeem it from here on; credit that it gave stays. @throws ApiError promo_code_not_found */
+/** Revokes a promo code: nobody can redeem it, but credit already given stays. @throws ApiError promo_code_not_found */
 export async function revokePromoCode({ db, clock }: Place, id: string): Promise<PromoCodeTable> {
   await db
     .updateTable('promo_codes')
@@ -135,7 +135,7 @@ export async function redeem(
   return creditId
 }
 
-/** Counts one use of a code, unless it is used up, expired or revoked: the last use has one taker. */
+/** Counts one use of a code, unless it is used up, expired or revoked. Only one request gets the last use. */
 async function useCode(tx: Queries, clock: Clock, accountId: string, hash: string): Promise<PromoCodeTable> {
   const now = clock.now()
   const used = await tx

@@ -15,9 +15,9 @@ import type { AccountCredit } from './schema.ts'
 import type { CreditTable } from './tables.ts'
 
 const DAY_MS = 24 * 3600_000
-/** Accounts whose credit ends that one look books. */
+/** The most accounts whose ended credit one pass books. */
 const AT_ONCE = 50
-/** The time after which a credit is looked at again while its last hours are not charged. */
+/** The pause before a credit is checked again while its last hours are not charged yet. */
 const CHARGED_IN_MS = 10 * 60_000
 
 interface Place {
@@ -80,11 +80,11 @@ function openCredits(db: Queries, accountId: string): Promise<CreditTable[]> {
     .execute()
 }
 
-/** The open credits of an account as the charges up to its last entry leave them. */
+/** Returns the open credits of an account, reduced by all charges up to its last entry. */
 async function countedCredits(db: Queries, ledger: LedgerTable): Promise<CreditTable[]> {
   const open = await openCredits(db, ledger.account_id)
   if (open.length === 0) return []
-  // They were counted together, and no charge came between the last count and the youngest credit.
+  // All were counted together, and no charge came between that count and the youngest credit.
   const from = Math.min(...open.map(({ counted_to }) => counted_to))
   const { charged, left } = await chargedAfter(db, ledger, from)
   // Debits that other money does not cover take credit, so that what is paid later never expires in its place.
@@ -102,7 +102,7 @@ function spend(open: readonly CreditTable[], charged: number, counted_to: number
   })
 }
 
-/** Writes down what charges have used of the credits of an account, whose ledger is locked. @returns those that are left */
+/** Saves how much of an account's credits is used; its ledger is locked. @returns the credits that are left */
 async function settle(tx: Queries, ledger: LedgerTable, now: number): Promise<CreditTable[]> {
   const counted = await countedCredits(tx, ledger)
   for (const { credit_id, unspent, counted_to } of counted)
@@ -115,9 +115,9 @@ async function settle(tx: Queries, ledger: LedgerTable, now: number): Promise<Cr
 }
 
 /**
- * Books the end of credits that are due, each once, in a transaction of its account. What charges, debits and refunds
- * have left of a balance is the most that expires.
- * @returns the number of accounts looked at, at most AT_ONCE
+ * Books the expiry of due credits, each once, in a transaction of its account. No more expires than charges, debits and
+ * refunds have left of the balance.
+ * @returns the number of accounts checked, at most AT_ONCE
  */
 export async function expireDue({ db, clock }: Place): Promise<number> {
   const due = await dueCredits.all(db, { now: clock.now() })
@@ -202,7 +202,7 @@ function creditView(row: CreditTable, balance: number): AccountCredit {
   }
 }
 
-/** Deletes at most `limit` credits that ended before a moment, and whose code is gone, too. @returns the number deleted */
+/** Deletes at most `limit` credits that ended before a moment and whose code is gone. @returns the number deleted */
 export function forgetCredits(db: Database, before: number, limit: number): Promise<number> {
   const codes = db.selectFrom('promo_codes').select('promo_code_id')
   const ended = db

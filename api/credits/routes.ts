@@ -29,7 +29,7 @@ const codes = '/operator/promo_codes'
 interface CreditOptions {
   db: Database
   clock: Clock
-  /** Counts tries of promo codes. */
+  /** Counts attempts to redeem promo codes. */
   promoTries: Tries
 }
 

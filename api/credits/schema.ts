@@ -11,7 +11,7 @@ export const creditProblems = defineProblems({
   promo_code_exists: { status: 409, title: 'This code exists with other terms' },
 })
 
-/** Credits of an account that have not ended: each look at one reads all of them. */
+/** Limits the credits of an account that have not ended, because each check of one reads all. */
 export const MOST_CREDITS = 50
 
 const CODE = '^[A-Za-z0-9]([ -]?[A-Za-z0-9]){11,39}$'

@@ -24,7 +24,7 @@ export interface PromoCodeTable {
   created_at: number
 }
 
-/** Credit of an account that ends. Its money is in the ledger; the row says how much of it may still expire. */
+/** Credit of an account that can expire. Its money is in the ledger; the row says how much may still expire. */
 export interface CreditTable {
   credit_id: string
   account_id: string
@@ -37,14 +37,14 @@ export interface CreditTable {
   /** The part that expired. */
   expired: number
   expires_at: number
-  /** When its end is to be booked; null once it has ended. */
+  /** When to book the end of the credit; null once it has ended. */
   look_at: number | null
   /** When it expired, or was found used up. */
   ended_at: number | null
   created_at: number
 }
 
-/** An address that has had the credit of a trial. */
+/** A mailbox that has received trial credit. */
 export interface TrialTable {
   address_hash: string
   created_at: number

@@ -10,7 +10,7 @@ export interface Trial {
   days: number
 }
 
-/** Reduces spellings that lead to one mailbox: name+anything, and a domain in letters or with a last dot. */
+/** Maps spellings of one mailbox to one: drops +anything, and normalizes the domain's case, dot and alphabet. */
 function mailboxOf(email: string): string {
   const at = email.lastIndexOf('@')
   const name = email.slice(0, at).replace(/(?<=.)\+.*$/, '')
@@ -18,7 +18,7 @@ function mailboxOf(email: string): string {
   return `${name}@${domainToASCII(domain) || domain}`
 }
 
-/** Gives an account that a person has created by signing up the credit of a trial: once for each mailbox, for good. */
+/** Gives trial credit to an account created at sign-up, only once for each mailbox. */
 export async function grantTrial(
   tx: Queries,
   { clock, secrets, trial }: { clock: Clock; secrets: Secrets; trial: Trial },
