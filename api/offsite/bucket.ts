@@ -7,7 +7,7 @@ import { type Place, PlaceError } from './place.ts'
 
 /** A part on a slow line takes minutes. */
 const PATIENCE_MS = 10 * 60_000
-/** Tries again within seconds what the server refuses for the moment; the rest is tried again later. */
+/** Retries follow within seconds if the server is busy; the caller retries other failures much later. */
 const RETRIES = 4
 
 interface Asked {

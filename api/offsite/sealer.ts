@@ -8,13 +8,13 @@ export interface Request {
 
 export interface Answer {
   id: number
-  /** Null: they were not sealed with this key, or were changed. */
+  /** Null if the data was not sealed with this key, or was changed. */
   bytes: Uint8Array | null
 }
 
 /**
- * Encrypts with age, in a thread beside the service's own, which has customers to serve: 16 MiB take it 160 ms. A
- * request that the thread does not survive fails, and the next one begins another thread.
+ * Encrypts with age in a worker thread: 16 MiB take 160 ms, which would block the service. A request that kills the
+ * thread fails, and the next one starts another thread.
  */
 export class Sealer {
   readonly #identity: string

@@ -6,7 +6,7 @@ import type { Bucket } from '../config.ts'
 const REGION = 'eu-test-1'
 const ACCESS = 'AKIDEXAMPLE'
 const SECRET = 'secret/with+signs'
-/** A list has so few names that tests see several pages. */
+/** Pages of a list are short, so that tests see several. */
 const PAGE = 2
 
 /** For tests: an S3 server with one bucket, which checks the signature (AWS SigV4) and the hash of each request. */
@@ -83,7 +83,7 @@ export class TestBucket {
   }
 }
 
-/** The signature that a request should have; '' if its content is not what its hash says. */
+/** Computes the signature that a request should have; '' if its content does not match its hash. */
 function signatureOf({ method = '', url = '', headers }: IncomingMessage, body: Buffer): string {
   const sha256 = (text: string | Buffer) => createHash('sha256').update(text).digest('hex')
   const hmac = (key: string | Buffer, text: string) => createHmac('sha256', key).update(text).digest()

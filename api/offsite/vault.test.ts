@@ -75,7 +75,7 @@ async function sent(vault: Vault, id = 'one', source = host([id])) {
   return done
 }
 
-test('a host knows from the first part of a copy how much will come back', async () => {
+test('a host knows from the first part of a copy how many bytes will follow', async () => {
   const vault = open(new FolderPlace(folder()))
   const sha256 = await sent(vault)
   const target = host()
@@ -115,7 +115,7 @@ for (const [name, openPlace] of [
     expect(await vault.list()).toEqual(['two'])
   })
 
-test('a copy that was cut off goes on with its next part, also when the server stumbles', async () => {
+test('an interrupted copy resumes at its next part, even if the server fails now and then', async () => {
   const server = await bucket()
   const vault = open(new BucketPlace(server.place(), systemClock))
   let parts = 0
@@ -135,7 +135,7 @@ test('a copy that was cut off goes on with its next part, also when the server s
   expect(await vault.bring(host(), 'one', wanted(done ?? ''))).toBeNull()
 })
 
-/** A host whose snapshot is exported anew at each turn: its files have other names, and other bytes. */
+/** A host that exports its snapshot again at each turn, with other file names and other bytes. */
 function exporting(turn: number): SnapshotFiles {
   const source = host(['one'])
   const name = `e-${turn}.tar.gz`
@@ -144,7 +144,7 @@ function exporting(turn: number): SnapshotFiles {
   return { ...source, areExports: true }
 }
 
-test('a copy of an export that was cut off goes on with the same export, and begins anew with another one', async () => {
+test('an interrupted copy resumes with the same export, and starts over with another one', async () => {
   const server = await bucket()
   const vault = open(new BucketPlace(server.place(), systemClock))
   const until = (most: number) => async (done: number) => done < most
@@ -165,7 +165,7 @@ test('a copy of an export that was cut off goes on with the same export, and beg
   expect(await vault.bring(host(), 'one', wanted(other ?? ''))).toBeNull()
 })
 
-test('a copy is read where it is, and found whole or damaged', async () => {
+test('a check finds a copy whole or damaged without bringing it back', async () => {
   const server = await bucket()
   const vault = open(new BucketPlace(server.place(), systemClock))
   const sha256 = await sent(vault)
@@ -174,7 +174,7 @@ test('a copy is read where it is, and found whole or damaged', async () => {
   expect(await vault.check('one', wanted(sha256))).toMatchObject({ snapshotId: 'one' })
 })
 
-test('a place that refuses or is away is a PlaceError that says so, without the secret', async () => {
+test('a place that refuses or is unreachable causes a PlaceError that says so, without the secret', async () => {
   const server = await bucket()
   const wrong = new BucketPlace({ ...server.place(), secretAccessKey: 'another' }, systemClock)
   const refused = await wrong.list('').catch((error: unknown) => error)
@@ -190,7 +190,7 @@ test('a place that refuses or is away is a PlaceError that says so, without the 
     await expect(use()).rejects.toBeInstanceOf(PlaceError)
 })
 
-test('a copy that somebody changed, cut or forged is not believed', async () => {
+test('a copy that was changed, truncated or forged is rejected', async () => {
   const server = await bucket()
   const vault = open(new BucketPlace(server.place(), systemClock))
   const sha256 = await sent(vault)
@@ -238,7 +238,7 @@ test('the parts of a file are age files, which give the file one after the other
     parts.map(async (file) => decrypter.decrypt((await kept.get(path.relative(place, file))) ?? DISK)),
   )
   expect(Buffer.concat(opened)).toEqual(DISK)
-  // The program of operators, if this machine has it.
+  // Operators open copies with the program age, which this machine may lack.
   const program = ['/usr/bin/age', process.env.BERTH_TEST_AGE ?? ''].find(existsSync)
   if (!program) return
   const key = path.join(place, 'key.txt')

@@ -3,7 +3,7 @@ import type { SnapshotFile, SnapshotFiles } from '../drivers/snapshots.ts'
 import type { Place } from './place.ts'
 import type { Sealer } from './sealer.ts'
 
-/** The text of a copy's last object. */
+/** The list of files that a copy ends with, as JSON. */
 interface Contents {
   snapshot_id: string
   part_bytes: number
@@ -25,16 +25,16 @@ interface Part {
   length: number
 }
 
-/** Two of them, and their encrypted form, are all that a copy takes of the memory. Differences rely on that of their full copy. */
+/** A copy holds two parts in memory, plain and encrypted. A difference relies on the part size of its full copy. */
 const PART_BYTES = 16 * 2 ** 20
 const LIST = 'copy.json.age'
 
 /**
  * Copies of snapshots outside of their host. Each is a folder of parts, which are age files, so that `age` alone opens
  * them: the parts of a file, decrypted one after the other, are the file. A part is written whole or not at all, so a
- * copy that was cut off goes on with its next part.
+ * copy that was interrupted resumes at its next part.
  *
- *   <snapshot>/disk.qcow2.000000.age …   the parts of its files, but those of a difference's full copy
+ *   <snapshot>/disk.qcow2.000000.age …   the parts of its files, without those of the full copy it is based on
  *   <snapshot>/copy.json.age             the list of its files, written last
  */
 export class Vault {
@@ -60,9 +60,9 @@ export class Vault {
 
   /**
    * Copies a ready snapshot.
-   * @param progress.done the number of parts that are there already
+   * @param progress.done the number of parts that are already stored
    * @param progress.noted called after each part; false ends the work
-   * @param progress.there a snapshot that is whole there, whose files are not sent again; null: none
+   * @param progress.there a snapshot whose copy is complete, so its files are not sent again; null: none
    * @returns the hash of its list of files; null if the snapshot is not on its host, or the work was ended
    * @throws PlaceError, DriverError
    */
@@ -91,8 +91,8 @@ export class Vault {
   }
 
   /**
-   * Removes the parts of earlier exports of a snapshot, whose bytes are others.
-   * @returns the number of parts that are there of this one
+   * Removes the parts of earlier exports of a snapshot, whose bytes differ.
+   * @returns the number of parts of this export that are already stored
    */
   async #resume(id: string, parts: readonly Part[], done: number): Promise<number> {
     const there = (await this.#place.list(id)).map((name) => `${id}/${name}`)
@@ -105,7 +105,7 @@ export class Vault {
 
   /**
    * Brings a snapshot back to a host.
-   * @param options.sha256 the hash that `send` returned: nothing else is believed
+   * @param options.sha256 the hash that `send` returned: a copy with any other hash is rejected
    * @returns what is wrong with the copy; null: the snapshot is ready
    * @throws PlaceError, DriverError, the signal's reason
    */
@@ -117,7 +117,7 @@ export class Vault {
     const text = await this.#open(`${id}/${LIST}`)
     if (!text || hashOf(text) !== sha256)
       return { snapshotId: id, reason: `${this.place} has no whole copy of ${id}` }
-    // Its hash is that of a text from `send`.
+    // The hash proves that `send` wrote this text.
     const { files, part_bytes } = JSON.parse(Buffer.from(text).toString()) as Contents
     const parts = partsOf(id, files, part_bytes)
     const damageOf = (damaged: string, reason: string): Damage => {
@@ -137,7 +137,7 @@ export class Vault {
     return damaged === null ? null : damageOf(damaged, `${damaged} of ${id} in ${this.place} is damaged`)
   }
 
-  /** Reads a whole copy as `bring` does, and keeps nothing of it. */
+  /** Reads a whole copy as `bring` does, but stores nothing. */
   check(id: string, wanted: { sha256: string; signal: AbortSignal }): Promise<Damage | null> {
     const hashes = new Map<string, Hash>()
     const reader: Pick<SnapshotFiles, 'write' | 'accept'> = {
@@ -151,13 +151,13 @@ export class Vault {
     return this.bring(reader, id, { ...wanted, progress: () => {} })
   }
 
-  /** Removes all that there is of a copy. The list goes first: what is left without one counts as nothing. */
+  /** Removes a copy. The list goes first, because parts without a list do not count as a copy. */
   async remove(id: string): Promise<void> {
     await this.#place.remove(`${id}/${LIST}`)
     for (const name of await this.#place.list(id)) await this.#place.remove(`${id}/${name}`)
   }
 
-  /** The ids of all copies, also unfinished ones. */
+  /** Lists the ids of all copies, including unfinished ones. */
   list(): Promise<string[]> {
     return this.#place.list('')
   }
@@ -168,7 +168,7 @@ export class Vault {
   }
 }
 
-/** Parts that were sent are a number: those of the disk come first, whether or not the full copy's are sent. */
+/** Puts own files first: progress is a count of parts, whether or not those of the full copy are sent, too. */
 function ownFirst(files: readonly SnapshotFile[]): SnapshotFile[] {
   return [...files.filter(({ of }) => !of), ...files.filter(({ of }) => of)]
 }

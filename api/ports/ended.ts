@@ -28,12 +28,12 @@ export async function portsAt(db: Queries, hostPort: number, moment: number) {
   return [...present.map((row) => ({ ...row, ended_at: null })), ...ended]
 }
 
-/** Deletes some of those that ended before a moment. @returns the number deleted */
+/** Deletes at most `limit` records that ended before a moment. @returns the number deleted */
 export function forgetEnded(db: Database, before: number, limit: number): Promise<number> {
   return deleteFound(db, 'ended_ports', 'port_id', ids(db).where('ended_at', '<', before).limit(limit))
 }
 
-/** Deletes some of an account's beyond the newest. @returns the number deleted */
+/** Deletes some of an account's records beyond the newest. @returns the number deleted */
 export function forgetExcessEnded(
   db: Database,
   accountId: string,

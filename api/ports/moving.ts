@@ -6,7 +6,7 @@ import { requirePortQuota } from './ports.ts'
 import { portView } from './view.ts'
 
 /**
- * Gives the ports of a server, which is off, to another account, whose row is locked: as other ports with the same
+ * Gives the ports of a stopped server to another account, whose row is locked. The ports get new ids but keep their
  * numbers, so that `berthd trace` knows who had them when.
  * @param host the name or address that customers connect to
  * @throws ApiError quota_exceeded

@@ -32,7 +32,7 @@ export interface PublishedServer {
 /** The rows of servers. */
 interface PublishedServers {
   find(db: Queries, accountId: string, serverId: string): Promise<PublishedServer | undefined>
-  /** Finds any server, also one that is gone. */
+  /** Finds any server, even a deleted one. */
   get(db: Queries, serverId: string): Promise<PublishedServer>
   /** @throws ApiError operation_in_progress */
   lockToChange(
@@ -48,7 +48,7 @@ export interface PortsOptions {
   drivers: Drivers
   capacity: Capacity
   serverRows: PublishedServers
-  /** The error where there is no such server. */
+  /** The error for a server that does not exist. */
   serverNotFound: ProblemType
   sshPorts: PortRange
   /** The name or address that customers connect to, by the zone of a server. */
@@ -120,7 +120,7 @@ export async function publishPort(
   return row
 }
 
-/** True if the machine is on and its ports are fixed until its next start; null if its driver is too slow to say. */
+/** True if the machine is on and its ports are fixed until its next start; null if its driver is too slow. */
 async function hasFixedPorts(
   { drivers, clock }: Pick<PortsOptions, 'drivers' | 'clock'>,
   { server_id, pool }: Pick<PublishedServer, 'server_id' | 'pool'>,
@@ -163,7 +163,7 @@ export async function unpublishPort(
       portProblems.port_is_system,
       'This port leads to SSH and is managed by the service: it exists as long as the server.',
     )
-  // If the driver does not say, the port may still be open.
+  // If the driver does not answer, the port may still be open.
   const isFixed = (await hasFixedPorts({ drivers, clock }, await serverRows.get(db, server_id))) ?? true
   await db.transaction().execute(async (tx) => {
     const { zone_slug } = await serverRows.get(tx, server_id)
@@ -196,7 +196,7 @@ const waiting = prepared((db, { serverId }: { serverId: string }) =>
 
 /** Opens and closes the ports that waited for the start of a server, which is off. */
 export async function settlePorts(db: Queries, serverId: string, now: number): Promise<void> {
-  // Few servers have any, and two writes cost a boot far more than a look.
+  // Few servers have such ports, and a read delays a boot far less than two writes.
   if (!(await waiting.first(db, { serverId }))) return
   await inTransaction(db, async (tx) => {
     const closing = tx.deleteFrom('ports').where('server_id', '=', serverId).where('status', '=', 'closing')
@@ -206,10 +206,10 @@ export async function settlePorts(db: Queries, serverId: string, now: number): P
   await pending.set({ status: 'active' }).execute()
 }
 
-/** The number of host ports among which an order looks for a free one. */
+/** The number of host ports in which an order looks for a free one. */
 const LOOKED_AT = 32
 
-/** Any part of a range: a port that was just released is unlikely to go to another customer. */
+/** Picks a random part of a range, so that a port just released is unlikely to go to another customer. */
 export function partOf({ first, last }: PortRange): PortRange {
   const from = randomInt(first, Math.max(first, last - LOOKED_AT + 1) + 1)
   return { first: from, last: Math.min(last, from + LOOKED_AT - 1) }
@@ -235,8 +235,8 @@ export function anyFree({ first, last }: PortRange, taken: string | null): numbe
 }
 
 /**
- * Publishes the SSH port of a new server at a host port that was found free.
- * @throws Taken if it is no longer, at the latest with the commit
+ * Publishes the SSH port of a new server on a host port that looked free.
+ * @throws Taken if somebody else has taken the port, at the latest with the commit
  */
 export async function publishSshAt(tx: Queries, hostPort: number, server: SshServer): Promise<number> {
   const row = { port_id: uuid(), host_port: hostPort, ...sshOf(server) }
@@ -300,8 +300,8 @@ export async function withdrawPorts(tx: Queries, serverId: string, now: number):
 }
 
 /**
- * Takes a free host port: a given one, or any of a range. Random ones are tried first: that costs the same for ten
- * ports as for ten thousand, and a port that was just released is unlikely to go to another customer.
+ * Takes a free host port: a given one, or any of a range. Random ports are tried first: their cost does not depend on
+ * how many are taken, and a port just released is unlikely to go to another customer.
  */
 async function takeHostPort(
   tx: Queries,
@@ -337,7 +337,7 @@ async function usedHostPorts(db: Queries, protocol: PortTable['protocol']): Prom
   return new Set(rows.map((row) => row.host_port))
 }
 
-/** Customers may publish half of the range of TCP: the rest is for the SSH of servers to come. @throws ApiError port_taken */
+/** Customers may publish half of the TCP range; the rest is for SSH of future servers. @throws ApiError port_taken */
 async function leaveRoomForSsh(tx: Queries, range: PortRange): Promise<void> {
   const published = tx.selectFrom('ports').where('protocol', '=', 'tcp').where('is_system', '=', 0)
   if ((await countOf(published)) * 2 >= range.last - range.first)

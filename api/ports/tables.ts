@@ -19,7 +19,7 @@ export interface PortTable {
   status: 'active' | 'pending' | 'closing'
 }
 
-/** A host port that a server had: operators are asked about it later. */
+/** A host port that a server had, kept because operators may be asked about it later. */
 export interface EndedPortTable
   extends Pick<PortTable, 'port_id' | 'account_id' | 'server_id' | 'protocol' | 'host_port' | 'created_at'> {
   ended_at: number

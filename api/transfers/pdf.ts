@@ -2,7 +2,7 @@ import { LARGE, printed, type Sheet } from '../billing/documents/sheet.ts'
 import { amountOf, dayOf } from '../billing/documents/text.ts'
 import type { Transfer } from './schema.ts'
 
-/** The account as its invoices name it, and the language of its people. */
+/** The account's name and address on invoices, and the language of its people. */
 export interface Payer {
   name: string
   email: string
@@ -64,7 +64,7 @@ const texts: Record<Payer['language'], Text> = {
   },
 }
 
-/** An invoice for a bank transfer as PDF, with what a bank asks for. */
+/** Renders an invoice for a bank transfer as PDF, with the details that a bank requires. */
 export function transferPdf(transfer: Transfer, payer: Payer): Promise<Buffer> {
   const { reference, created_at, transfer_id } = transfer
   const { language } = payer

@@ -8,7 +8,7 @@ test('a reference is found in a text, however it is grouped', () => {
     expect(referencesIn(`Оплата по счёту № ${given}. Без НДС; again ${given}`)).toEqual([reference])
 })
 
-test('a wrong digit, two exchanged digits and longer numbers are no references', () => {
+test('a reference with a wrong digit, two swapped digits or more digits is not recognized', () => {
   const digits = withCheck('4821093755').replaceAll('-', '')
   for (let at = 0; at < digits.length; at++) {
     const other = (Number(digits[at]) + 1) % 10

@@ -16,7 +16,7 @@ interface TransferOptions {
   db: Database
   clock: Clock
   catalog: { operator: Operator }
-  /** The account as its invoices name it, and the language of its people. */
+  /** Returns the account's name and address on invoices, and the language of its people. */
   customerOf: (db: Queries, accountId: string) => Promise<Payer>
 }
 

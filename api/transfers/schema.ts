@@ -10,7 +10,7 @@ export const transferProblems = defineProblems({
   bank_transaction_taken: { status: 409, title: 'This transaction of the bank was booked otherwise' },
 })
 
-/** Invoices of an account that are neither paid nor expired. */
+/** Limits the invoices of an account that are neither paid nor expired. */
 export const MOST_OPEN = 10
 
 export const Reference = Type.String({

@@ -44,13 +44,13 @@ test('a line that cannot be booked says why', () => {
   ])
 })
 
-test('a file without the columns, or with a quote that nothing ends, is refused', () => {
+test('a file without the columns, or with an unclosed quote, is refused', () => {
   expect(() => read('Id,Amount,Purpose', '')).toThrow(StatementError)
   expect(() => read('Id,Id,Amount,Currency,Purpose', '')).toThrow(StatementError)
   expect(() => read('Id,Amount,Currency,Purpose', 'a,"1,RUB,x')).toThrow(StatementError)
 })
 
-test('a transaction is known by several columns, where the number of its order is not unique', () => {
+test('several columns identify a transaction if its order number is not unique', () => {
   const lines = ['Date,No,Amount,Purpose', `27.11.2026,1,100,${reference}`, `28.11.2026,1,100,${reference}`]
   const byColumns = (...id: string[]) =>
     readStatement(lines.join('\n'), { id, amount: 'Amount', purpose: 'Purpose' })
@@ -58,7 +58,7 @@ test('a transaction is known by several columns, where the number of its order i
     ['27.11.2026-1', undefined],
     ['28.11.2026-1', undefined],
   ])
-  // Both were one transaction by their number alone, and the second would never be booked.
+  // By their number alone both would be one transaction, and the second would never be booked.
   expect(byColumns('No').map(({ reason }) => reason)).toEqual([
     undefined,
     'the id is that of line 2, too: give more columns as --id',

@@ -1,14 +1,14 @@
 import { referencesIn } from './reference.ts'
 
-/** A statement of a month of a busy account is far smaller. */
+/** The statement of a busy account for a month is far smaller. */
 export const MOST_BYTES = 20 * 2 ** 20
 
-/** The most digits of the rubles of a sum, as in the operator's API. */
+/** The most digits before the decimal point of a sum, as in the operator's API. */
 const MOST_DIGITS = 9
 
-/** The columns of a bank's file, by the names in its first line. */
+/** The columns of a bank's file, by their names in its header. */
 export interface Columns {
-  /** Those that tell a transaction from all others; several are joined by dashes. */
+  /** The columns that identify a transaction; the values of several are joined by dashes. */
   id: readonly string[]
   amount: string
   purpose: string
@@ -25,7 +25,7 @@ export type Line = { line: number; id: string; amount: string } & (
 export class StatementError extends Error {}
 
 /**
- * Reads a bank's statement: CSV with a line of names, divided by commas or semicolons.
+ * Reads a bank's statement: CSV with a header, separated by commas or semicolons.
  * @throws StatementError
  */
 export function readStatement(text: string, columns: Columns): Line[] {
@@ -78,7 +78,7 @@ function rublesOf(text: string): string | null {
 function parseCsv(text: string): string[][] {
   const end = text.search(/[\r\n]/)
   const delimiter = (end < 0 ? text : text.slice(0, end)).includes(';') ? ';' : ','
-  // A cell, quoted or not, with what ends it.
+  // The pattern matches a cell, quoted or not, with its delimiter or line end.
   const cells = new RegExp(`("(?:[^"]|"")*"|[^"${delimiter}\\r\\n]*)(${delimiter}|\\r?\\n|$)`, 'y')
   const rows: string[][] = []
   let row: string[] = []

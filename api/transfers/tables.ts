@@ -8,12 +8,12 @@ declare module '../database/schema.ts' {
 export interface TransferTable {
   transfer_id: string
   account_id: string
-  /** Twelve digits in groups of four, by which money that arrives finds the account. */
+  /** Twelve digits in groups of four, which link incoming money to the account. */
   reference: string
   amount: number
   /** The seller's name, address, tax id and bank at the time of issue, as JSON. */
   seller: string
-  /** The sum of the money that arrived. */
+  /** The sum of the money received. */
   arrived: number
   arrived_at: number | null
   expires_at: number

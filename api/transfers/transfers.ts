@@ -22,7 +22,7 @@ export interface Arriving {
 }
 
 /**
- * Issues an invoice over a sum, with a reference of its own.
+ * Issues an invoice for a sum, with a reference of its own.
  * @throws ApiError transfers_not_offered, too_many_transfers, account_suspended
  */
 export async function issueTransfer(
@@ -74,8 +74,8 @@ async function countOpen(db: Queries, accountId: string, now: number): Promise<n
 }
 
 /**
- * Books money that arrived, as it arrived, once for each transaction of the bank. A sum that differs and an invoice
- * that has expired are booked, too: the money is the customer's.
+ * Books the amount that arrived, once for each transaction of the bank. Money with another amount or for an expired
+ * invoice is booked, too: it is the customer's.
  * @throws ApiError transfer_not_found, bank_transaction_taken, account_suspended
  */
 export async function bookArrival(
@@ -99,7 +99,7 @@ interface Booked {
   isNew: boolean
 }
 
-/** Rolls a trial back, and carries its result. */
+/** Rolls back a dry run, and carries its result. */
 class Tried extends Error {
   readonly booked: Booked
 
@@ -140,7 +140,7 @@ async function bookIn(tx: Queries, clock: Clock, arrival: Arrival): Promise<Book
   return { row: booked, isNew }
 }
 
-/** Deletes invoices that were issued before a moment. What arrived for them stays in the ledger. */
+/** Deletes invoices that were issued before a moment. Money received for them stays in the ledger. */
 export function forgetTransfers(db: Database, before: number, limit: number): Promise<number> {
   const old = db.selectFrom('transfers').select('transfer_id').where('created_at', '<', before)
   return deleteFound(db, 'transfers', 'transfer_id', old.limit(limit))
