@@ -53,7 +53,7 @@ export async function announcementsFor({ db, clock }: Announcing, accountId: str
 const ALL = '[]'
 
 /**
- * Creates an announcement. A repeat of the same request finds it, as long as it was neither changed nor ended.
+ * Creates an announcement. A repeat of the same request finds it, unless it was changed or has ended.
  * @throws ApiError validation_failed, too_many_announcements
  */
 export async function createAnnouncement(
@@ -152,11 +152,11 @@ export function openOnes(db: Queries, now: number) {
     .where((eb) => eb.or([eb('ends_at', 'is', null), eb('ends_at', '>', now)]))
 }
 
-/** Lets one transaction at a time decide how many are open: rows that others are adding could not be locked. */
+/** Serializes checks of the limit: row locks would miss the rows that concurrent transactions insert. */
 const lockOpen = (tx: Queries) => lockName(tx, 'announcements')
 
 /**
- * Refuses one more than may be open at once, while no other can be opened.
+ * Enforces the limit of open announcements, under the lock that opening another one takes.
  * @throws ApiError too_many_announcements
  */
 async function requireRoom(tx: Queries, now: number, itself: string): Promise<void> {

@@ -17,12 +17,12 @@ interface Mailing extends Announcing {
 }
 
 const AT_ONCE = 100
-/** Announcements must not fill the queue in which links for signing in wait. */
+/** Announcements must not fill up the mail queue, because sign-in links wait in it, too. */
 const MOST_WAITING = 1_000
 
 /**
- * Mails open announcements to the owners of the accounts that they concern, some at a time. The last address that was
- * mailed is kept with the mails, so each person gets one mail, whatever process dies.
+ * Mails open announcements to the owners of the accounts that they concern, some at a time. The last mailed address is
+ * saved in the transaction that queues the mails, so each person gets one mail even if a process dies.
  */
 export async function mailAnnouncements(options: Mailing): Promise<void> {
   const { db, clock, mailed } = options

@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox'
 import { CreatedAt, nullable, timestamp, UpdatedAt, uuid, VISIBLE } from '../http/contract/fields.ts'
 import { defineProblems } from '../http/contract/problem.ts'
 
-/** Announcements that have not ended, in the whole installation. */
+/** Limits the announcements of the installation that have not ended. */
 export const MOST_OPEN = 20
 
 export const announcementProblems = defineProblems({

@@ -29,7 +29,7 @@ export interface FirewallsOptions {
   capacity: Capacity
   /** The servers of an account that are not gone. */
   protectedServers: (db: Queries, accountId: string) => Promise<Protected[]>
-  /** The error where there is no such server. */
+  /** The error for a server that does not exist. */
   serverNotFound: ProblemType
   /** Called when the rules of servers may have changed. */
   changed: (serverIds: readonly string[]) => void
@@ -229,7 +229,7 @@ async function write(
     .set({ ...changes, updated_at })
     .where('firewall_id', '=', firewallId)
     .execute()
-  // Deleted since it was found.
+  // The firewall may have been deleted since it was found.
   const row = found(await findFirewall(tx, accountId, firewallId), firewallProblems.firewall_not_found)
   return tell(tx, 'firewall.updated', row, updated_at)
 }

@@ -27,7 +27,7 @@ export async function firewallsOf(
 ): Promise<Map<string, FirewallTable[]>> {
   const accounts = [...new Set(servers.map(({ account_id }) => account_id))]
   if (accounts.length === 0) return new Map()
-  // A statement should not name too many accounts: then the firewalls of all accounts are read.
+  // A statement should not list too many accounts, so beyond a limit the firewalls of all are read.
   const isFew = accounts.length <= FEW
   let all = db.selectFrom('firewalls').selectAll().orderBy('firewall_id')
   if (isFew) all = all.where('account_id', 'in', accounts)
@@ -52,7 +52,7 @@ export async function firewallsOf(
   return new Map(found.filter(([, own]) => own.length > 0))
 }
 
-/** A query of the firewalls of accounts, for reads that look for them only where there are any. */
+/** A query of the accounts with firewalls, so that reads can skip all others. */
 export function firewallsOfAccounts(db: Queries) {
   return db.selectFrom('firewalls').select('account_id')
 }
@@ -101,7 +101,7 @@ export async function requireProtectable(
   for (const server of zones.values()) await capacity.require(server, 'firewalls')
 }
 
-/** Returns those of these firewalls that the account does not have. */
+/** Returns the given ids that name no firewall of the account. */
 export async function unknownFirewalls(
   db: Queries,
   accountId: string,

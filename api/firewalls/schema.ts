@@ -18,7 +18,7 @@ export const firewallProblems = defineProblems({
   firewall_limit_reached: { status: 409, title: 'Too many servers of a firewall, or firewalls of a server' },
 })
 
-/** The most bytes of all rules together, as they are stored, shown and sent in events. */
+/** The most bytes of a firewall's rules as JSON, since they are stored, shown and sent in events. */
 export const MOST_BYTES = 16_000
 export const MOST_SERVERS = 100
 export const MOST_FIREWALLS = 5
@@ -169,7 +169,7 @@ export const FirewallQuery = Type.Object({
   label: Type.Optional(LabelSelector),
 })
 
-/** The firewalls of an order. */
+/** The firewalls that an order attaches. */
 export const FirewallIds = Type.Array(uuid(FIREWALL, undefined, 'GET /firewalls'), {
   maxItems: MOST_FIREWALLS,
   uniqueItems: true,

@@ -13,7 +13,7 @@ export interface FirewallTable {
   rules: string
   /** Servers with matching labels have it, too. */
   label_selector: string | null
-  /** JSON, of the firewall itself. */
+  /** The firewall's own labels, as JSON. */
   labels: string
   created_at: number
   updated_at: number

@@ -41,7 +41,7 @@ export interface Mailer {
   readonly place: string
   /** Resolves when the mail server has accepted it. */
   send(mail: Mail): Promise<void>
-  /** Resolves if the mail server would accept a mail, as far as it says. @throws Error */
+  /** Resolves if the mail server can be reached and accepts the login. @throws Error */
   check(): Promise<void>
   close(): void
 }
@@ -49,7 +49,7 @@ export interface Mailer {
 /** The time after which a silent server counts as unreachable. */
 const TIMEOUT_MS = 20_000
 
-/** A transport that opens with the first mail: nodemailer takes 7 MB, and many processes send none. */
+/** Opens the transport with the first mail, because nodemailer takes 7 MB and many processes send none. */
 function atFirstMail<T extends { close(): void }>(open: (nodemailer: typeof import('nodemailer')) => T) {
   let opened: Promise<T> | null = null
   return {

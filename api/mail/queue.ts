@@ -11,11 +11,11 @@ import type { MailTable } from './tables.ts'
 
 /** Milliseconds between the attempts; a mail that fails after the last one is given up. */
 const PAUSES_MS = [60_000, 5 * 60_000, 30 * 60_000, 2 * 3600_000, 6 * 3600_000, 12 * 3600_000]
-/** The time is longer than a server may take to refuse. */
+/** A lease outlasts the timeout of a mail server, so that no second process sends the same mail. */
 const LEASE_MS = 2 * 60_000
 const LOOK_EVERY_MS = 5_000
 const AT_ONCE = 20
-/** The most mails that wait for a server that is down, since strangers can cause some. */
+/** Limits the mails that wait for a server that is down, since strangers can cause mails. */
 export const MOST_WAITING = 10_000
 
 interface MailQueueOptions {

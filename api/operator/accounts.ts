@@ -93,7 +93,7 @@ async function viewsOf(db: Database, rows: readonly AccountTable[]): Promise<Ope
   })
 }
 
-/** The operator's own words for an account. */
+/** Parses the operator's own tags of an account. */
 export function tagsOf({ tags }: Pick<AccountTable, 'tags'>): string[] {
   const words: string[] = JSON.parse(tags)
   return words
@@ -206,7 +206,7 @@ export async function changeCreditLimit(
 }
 
 /**
- * The audit log names the operator to the customer, but not their address.
+ * Runs an action as the operator: the audit log shows the customer that an operator acted, but hides their address.
  * @param reason is added to the action, if no event has it
  */
 export function asOperator<Result>(run: () => Promise<Result>, reason?: string): Promise<Result> {
@@ -224,8 +224,8 @@ export const FREEZE = {
 } as const satisfies Omit<StatusChange, 'reason'>
 
 /**
- * Changes an account's status; one that resumes or freezes keeps the servers that would be deleted.
- * @returns false if it is in another status, or is frozen already
+ * Changes an account's status; resuming or freezing an account keeps the servers that were due for deletion.
+ * @returns false if the account is in another status, or already frozen
  */
 export async function moveStatus(
   { db, clock, quotas }: Omit<Place, 'db'> & { db: Queries },
@@ -262,7 +262,7 @@ export async function setStatus(
   return account
 }
 
-/** Freezes an account and cuts its servers off the network. A repeat changes nothing, but cuts again. */
+/** Freezes an account and cuts its servers off the network. A repeat only cuts the network again. */
 export async function freezeAccount(
   place: Networked,
   accountId: string,
@@ -324,8 +324,8 @@ export async function closeAccount(
 }
 
 /**
- * Books an entry as `post` does. A closed account gets no money, but what it has may be paid back.
- * @throws ApiError account_suspended if the account is closed, reference_taken if it is that of another payment
+ * Books an entry as `post` does. A closed account receives no money, but its balance may be paid back.
+ * @throws ApiError account_suspended if the account is closed, reference_taken if another payment has the reference
  */
 export function book(
   { db, clock }: Pick<Place, 'db' | 'clock'>,
@@ -342,8 +342,8 @@ export function book(
 }
 
 /**
- * A held payment is booked by hand with its reference. It must not be in another account, nor after money of it went
- * back: nothing would take that from the balance.
+ * Checks a held payment that an operator books by its reference. No other account may have it, and no part of it may be
+ * refunded, because nothing would deduct the refund from the balance.
  * @throws ApiError reference_taken
  */
 async function refuseWrongPayment(

@@ -14,7 +14,7 @@ import type { Peers } from '../processes/peers.ts'
 import { payersOf } from '../servers/queries.ts'
 import { operatorProblems } from './schema.ts'
 
-/** A catalogue with thousands of mistakes has the same one in each line. */
+/** A catalogue with more faults than this usually repeats the same one in each line. */
 export const MAX_LINES = 200
 
 export interface OperatorCatalogOptions {
@@ -30,7 +30,7 @@ export function sourceOf({ catalogText }: OperatorCatalogOptions): CatalogSource
   return catalogText
 }
 
-/** The text in force without secrets, with its hash: one of the secrets would let its reader try guesses. */
+/** Returns the text in force and its hash, both without secrets: a hash over secrets would allow guessing them. */
 export function shownText(options: OperatorCatalogOptions): { text: string; hash: string } {
   const { paymentUrl, logoUrl, contact, terms } = options.catalog.operator
   const shown = [paymentUrl, logoUrl, contact, terms?.url ?? null]
@@ -44,9 +44,9 @@ export function linesOf(lines: readonly string[]): string[] {
 }
 
 /**
- * Writes a text to the catalogue's file, and takes it into force.
- * @param change.hash that of the text which the change was made from, as it was shown
- * @returns the differences to the text before, a line each; none if it was in force already
+ * Writes a text to the catalogue's file, and puts it into force.
+ * @param change.hash the hash, as shown, of the text that the change started from
+ * @returns the differences from the old text, a line each; none if the text was already in force
  * @throws ApiError validation_failed, catalog_changed, catalog_not_writable
  */
 export async function replaceCatalogText(
@@ -86,7 +86,7 @@ async function write(options: OperatorCatalogOptions, change: Replacement) {
   throw refused(faults)
 }
 
-/** Two processes that write at once are told apart by the text that the file has. */
+/** Writes the file under a lock: of two processes that write at once, the second finds the text changed. */
 async function writeLocked(options: OperatorCatalogOptions, change: Replacement) {
   const { db, peers } = options
   await db.transaction().execute(async (tx) => {

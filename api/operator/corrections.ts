@@ -10,7 +10,7 @@ import { asOperator } from './accounts.ts'
 import { operatorProblems } from './schema.ts'
 
 /**
- * Issues a correction of an invoice and books it, once for each reference. A closed account gets no money.
+ * Issues a correction of an invoice and books it, once for each reference. A closed account receives no money.
  * @returns the correction, and whether it is new
  * @throws ApiError document_not_found, document_not_correctable, correction_too_large, too_many_corrections,
  * account_status_conflict, reference_taken, validation_failed

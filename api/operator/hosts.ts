@@ -19,7 +19,7 @@ interface Place {
   drivers: Drivers
 }
 
-/** One row for each zone of the catalogue, in its order. */
+/** Returns a row for each zone, in the order of the catalogue. */
 export async function roomByZone({ db, clock, catalog, drivers }: Place) {
   const [usage, hosts] = await Promise.all([
     usageByPool(db),
@@ -44,7 +44,7 @@ export async function roomByZone({ db, clock, catalog, drivers }: Place) {
   })
 }
 
-/** One row for each template or ISO and each pool that can have it. */
+/** Returns a row for each template or ISO in each pool that can have it. */
 export function imagesByPool({ clock, catalog, drivers }: Place): Promise<OperatedImage[]> {
   const wanted = imagesOf(catalog).flatMap((offer) =>
     drivers.pools

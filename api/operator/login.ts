@@ -61,7 +61,7 @@ async function ownerOf(tx: Queries, clock: Clock, accountId: string): Promise<Pe
   // The customer may have made another person the owner, whose other accounts a link would open to them.
   if (owners.length > 0)
     throw unclear(`None of its owners has its address, ${email}. They sign in by themselves.`)
-  // An address that somebody typed in a shop must not open what its person has here.
+  // Anybody can type an address in a shop, so the address alone must not open an existing person's accounts.
   if (await personByEmail(tx, email))
     throw unclear('A person with its address exists, but is not a member of it. They sign in by themselves.')
   const fresh = { email, name: account.name, language: 'en', password: null } as const
@@ -71,7 +71,7 @@ async function ownerOf(tx: Queries, clock: Clock, accountId: string): Promise<Pe
   return findPerson(tx, created.person_id)
 }
 
-/** A token must not become an operator who has more rights than it has. */
+/** A token must not create a login with more rights than its own, so operators are refused. */
 function requireCustomer(owner: PersonTable): PersonTable {
   if (owner.is_operator === 1)
     throw unclear('Its owner is an operator of this installation, and signs in by themselves.')

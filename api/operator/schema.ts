@@ -121,7 +121,7 @@ const limit = ({ description, limit }: Quota) =>
 const limitsOf = (quotas: readonly Quota[]) =>
   Object.fromEntries(quotas.map((quota) => [quota.name, limit(quota)]))
 
-/** A new account, perhaps with limits of its own by the name of the quota. */
+/** Describes a new account, perhaps with its own limits by the names of quotas. */
 export function accountCreate(quotas: readonly Quota[]) {
   return Type.Object(
     {
@@ -176,7 +176,7 @@ export const Reason = Type.String({
   errorMessage: 'must not be blank or contain control characters.',
 })
 
-/** Limits of an account that an operator sets, by the name of the quota. */
+/** Describes the limits that an operator sets for an account, by the names of quotas. */
 export function limitChange(quotas: readonly Quota[]) {
   return Type.Object(
     {

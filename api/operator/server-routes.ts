@@ -70,7 +70,7 @@ function onServer({ db }: OperatorServerOptions) {
   }
 }
 
-/** The parts that routes share which begin an operation. */
+/** The parts shared by routes that begin an operation. */
 function beginning(options: OperatorServerOptions, type: Parameters<typeof accepting>[0]) {
   const { db, clock } = options
   return {
@@ -94,7 +94,7 @@ function beginning(options: OperatorServerOptions, type: Parameters<typeof accep
   } as const
 }
 
-/** Errors of a server that its host has no room for, or the balance does not cover. */
+/** Errors if the host has no room for the server, or the balance does not cover it. */
 const TURN_ON_ERRORS: readonly ProblemType[] = [
   accountProblems.account_suspended,
   billingProblems.insufficient_balance,

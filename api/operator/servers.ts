@@ -31,7 +31,7 @@ export interface OperatedServersOptions extends Pick<SuspensionOptions, 'clock' 
   servers: Servers
 }
 
-/** The account, which an operator acts for with all rights of its owner. */
+/** Returns an actor with all rights of the account's owner, for an operator to act as. */
 export async function ownerOf(db: Queries, accountId: string): Promise<Actor> {
   const standing = standingOf(await findAccount(db, accountId))
   return { accountId, ...standing, tokenId: null, projectId: null, person: null, scopes: scopeNames }
@@ -138,7 +138,7 @@ export async function moveOperatedServer(
   return showOperatedServer(options, serverId)
 }
 
-/** Suspends one server by itself, or with null lets it resume. @throws ApiError server_not_found */
+/** Suspends a single server, or lifts its suspension. @throws ApiError server_not_found */
 export async function holdServer(
   options: OperatedServersOptions,
   serverId: string,

@@ -11,15 +11,15 @@ const SERVING = 0x6265_7274
 const CHANNEL = 'berth'
 /** Messages within this time are sent together. */
 const GATHER_MS = 5
-/** The pause between two of them, in which more messages gather: each wakes all processes. */
+/** The pause between notifications, in which more messages gather, because each notification wakes all processes. */
 const REST_MS = 25
-/** A notification has less than 8000 bytes. */
+/** PostgreSQL limits a notification to 8000 bytes. */
 const IDS_AT_ONCE = 200
 /** The interval of connection checks; a check may take as long. */
 const TRY_EVERY_MS = 2_000
 const ANSWER_MS = 4_000
 const RECONNECT_EVERY_MS = 500
-/** The database's time, and how far from it the time of this process may be before it is set anew. */
+/** The database's time, and the drift from it at which this process adjusts its own. */
 const TIME = 'SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS bigint) AS now'
 const DRIFT_MS = 100
 
@@ -72,7 +72,7 @@ export class Link {
     return link
   }
 
-  /** It continues to count while the database is unreachable, regardless of changes to this machine's clock. */
+  /** Continues to count while the database is unreachable, regardless of changes to this machine's clock. */
   readonly clock: Clock = {
     now: () => Math.round(performance.now() + this.#ahead),
     sleep: systemClock.sleep,
@@ -187,7 +187,7 @@ interface Held {
   is_held: boolean
 }
 
-/** It is missing in pg's types. */
+/** The types of pg lack this property. */
 function ownProcessId(client: pg.Client): number | undefined {
   return 'processID' in client && typeof client.processID === 'number' ? client.processID : undefined
 }
@@ -199,7 +199,7 @@ async function connect({
   isAlone,
 }: Pick<LinkOptions, 'url' | 'name' | 'isAlone'>): Promise<pg.Client> {
   const client = new pg.Client({ ...connectionTo(url, name), query_timeout: ANSWER_MS })
-  // Only its end matters.
+  // An error also ends the connection, and only the end matters.
   client.on('error', () => {})
   await client.connect()
   const lock = isAlone ? 'pg_try_advisory_lock' : 'pg_try_advisory_lock_shared'
@@ -215,7 +215,7 @@ async function connect({
   throw new InUse('the installation is served by another process')
 }
 
-/** True if a process serves the installation of a database. @param alone whether only a process counts that serves alone */
+/** True if a process serves the installation of a database. @param alone counts only a process that excludes others */
 export async function isServedFrom(url: string, alone = false): Promise<boolean> {
   try {
     const link = await connect({ url, name: 'berthd', isAlone: !alone })

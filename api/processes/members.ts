@@ -22,7 +22,7 @@ interface MembersOptions {
   clock: Clock
   log: Logger
   role: Role
-  /** The path of the catalogue's file (default: not said to the others). */
+  /** The path of the catalogue's file (default: not shared with the other processes). */
   catalogFile?: string
   /** Delivers messages between processes. */
   bells: Pick<Peers, 'ring' | 'on'>
@@ -65,7 +65,7 @@ export class Members implements Peers {
     this.#heirs.push(heir)
   }
 
-  /** @param pools those whose machines this process can look after, as each other one can */
+  /** @param pools the pools whose machines this process, like any other, can look after */
   share(pools: readonly string[]): void {
     this.#pools = pools
   }
@@ -119,7 +119,7 @@ export class Members implements Peers {
   async beat(): Promise<void> {
     const { db, role } = this.#options
     const beganAt = performance.now()
-    // It counts as a separate caller, so that no other work of the service keeps it from a connection.
+    // The heartbeat counts as a separate caller, so that no other work keeps it from a connection.
     const hasInherited = await asCaller('beat', () =>
       db.transaction().execute(async (tx) => {
         await this.#sign(tx)
@@ -171,7 +171,7 @@ export class Members implements Peers {
   }
 }
 
-/** The milliseconds of the database's clock. */
+/** Reads the database's clock, in milliseconds. */
 const NOW = sql<number>`CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS bigint)`
 
 const databaseNow = prepared((db) => db.selectNoFrom(NOW.as('now')))
@@ -200,8 +200,8 @@ const answeringNow = prepared((db) =>
 )
 
 /**
- * After the database was away, all are silent and sign at once. One whose row is locked is alive, and to wait for it
- * while it waits for this one would end in a deadlock.
+ * Skips locked rows: after an outage of the database, all processes look silent and sign in at once. A process whose
+ * row is locked is alive, and waiting for it could end in a deadlock.
  */
 const deleteSilent = prepared((db) =>
   db

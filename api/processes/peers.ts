@@ -14,14 +14,14 @@ export type Duty = (typeof duties)[number]
 /** The role of a process: it answers requests (api), works in the background (worker), or both. */
 export type Role = 'all' | 'api' | 'worker'
 
-/** A process that is alive, with its host and the catalogue's file there; null: it does not say which. */
+/** A living process with its host and the path of its catalogue's file; null: it does not report the file. */
 export interface Living {
   process_id: string
   host: string
   catalog_file: string | null
 }
 
-/** The other processes that serve the same installation, as a part of this one sees them. */
+/** The other processes that serve the same installation, and what they share with this one. */
 export interface Peers {
   /** True if this process has the duty at this moment. */
   holds(duty: Duty): boolean
@@ -36,7 +36,7 @@ export interface Peers {
    * Listeners must therefore also poll now and then.
    */
   ring(topic: Topic, ids?: readonly string[]): void
-  /** @param listener gets no ids if it may have missed some */
+  /** @param listener gets an empty list if it may have missed ids */
   on(topic: Topic, listener: (ids: readonly string[]) => void): void
   /** Leaves the other processes, which take over the duties of this one. */
   stop(): Promise<void>

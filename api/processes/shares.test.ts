@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { divided } from './shares.ts'
 
-test('pools are divided evenly, each to a living process, and stay where they were if that is even', () => {
+test('pools are divided evenly, each to a living process, and stay in place if the division is already even', () => {
   const names = (prefix: string, most: number) =>
     fc
       .integer({ min: 1, max: most })

@@ -1,7 +1,7 @@
 import type { Queries } from '../database/database.ts'
 import { prepared } from '../database/prepared.ts'
 
-/** The process that looks after each pool; a pool that is absent belongs to the process with the duty. */
+/** Reads which process looks after each pool; a pool without a row belongs to the process with the duty. */
 export async function readShares(db: Queries): Promise<Map<string, string>> {
   const rows = await shares.all(db, {})
   return new Map(rows.map(({ pool, owner }) => [pool, owner]))
@@ -16,8 +16,8 @@ const shares = prepared((db) =>
 )
 
 /**
- * Hands the pools out to the processes that take some, if this one has the duty. Pools stay where they are as long as
- * no process has more than its part.
+ * Assigns pools to the processes that accept them, if this process has the duty. Pools stay in place unless a process
+ * has more than its share.
  */
 export async function handOut(tx: Queries, self: string, pools: readonly string[]): Promise<void> {
   if ((await reconciling.first(tx, {}))?.owner !== self) return
@@ -48,7 +48,7 @@ const takers = prepared((db) =>
   db.selectFrom('processes').select('process_id').where('takes_pools', '=', 1).orderBy('process_id'),
 )
 
-/** Divides pools among processes, so that none has over one more than another, and as few as possible move. */
+/** Divides pools evenly among processes, up to a difference of one, and moves as few as possible. */
 export function divided(
   pools: readonly string[],
   living: readonly string[],

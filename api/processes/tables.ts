@@ -15,23 +15,23 @@ export interface ProcessTable {
   started_at: number
   /** By the database's clock. */
   seen_at: number
-  /** 1: it looks after pools that are given to it; one of an earlier version, or that just starts, does not. */
+  /** 1: the process accepts pools; a process of an earlier version, or one that is starting, does not. */
   takes_pools: number
   /** The path of the catalogue's file on the host; null: the process is of an earlier version. */
   catalog_file: string | null
 }
 
-/** The pool whose machines a process looks after, if the one that has the duty of the reconciler has said so. */
+/** A pool whose machines a process looks after, assigned by the process with the duty of the reconciler. */
 export interface PoolShareTable {
   pool: string
   owner: string
-  /** The process that said so. If another one has the duty, of this version or an earlier one, it holds no more. */
+  /** The process that assigned the pool. The assignment ends when another process takes over the duty. */
   given_by: string
 }
 
 /** A duty that one process has for all of them. */
 export interface DutyTable {
   name: string
-  /** A process that may be gone; null: nobody had it yet. */
+  /** The process with the duty, which may be gone; null: no process has had it yet. */
   owner: string | null
 }

@@ -27,7 +27,7 @@ import type { Wired } from './options.ts'
 
 const DAY_MS = 24 * 3600_000
 
-/** Queries and actions of features above those that use them. */
+/** Queries and actions that features on lower floors borrow from higher ones. */
 const lent = { billedItems, allServers, moveNumbers }
 
 /** Wires the parts that charge accounts, book payments, and compare accounts for signs of abuse. */
@@ -89,7 +89,7 @@ export function charging(
   return { ...workers, parts: { ...parts, wakePayments: () => payments.wake() } }
 }
 
-/** The account as its documents name it, in the language of its first owner. */
+/** Returns the account's name and address on documents, and the language of its first owner. */
 async function customerOf(db: Queries, accountId: string) {
   const { name, email } = await findAccount(db, accountId)
   const [owner] = await readersOf(db, accountId, ['owner'])

@@ -5,7 +5,7 @@ import type { Mailing } from '../people/letters/mail-loop.ts'
 import { limitMails } from '../servers/limit-mails.ts'
 import { serviceMails } from '../servers/service-mails.ts'
 
-/** Wires the loops that mail people about what rows note. */
+/** Wires the loops that send the mails that rows of features record as due. */
 export function mailingLoops(mailing: Mailing, quotas: readonly Quota[]) {
   return {
     complaintMails: complaintMails(mailing),

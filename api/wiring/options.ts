@@ -80,19 +80,19 @@ export interface AppOptions {
   hasConsole?: boolean
   /** Whether `/hcloud/v1` answers (default: false). */
   hasHcloud?: boolean
-  /** Notes writes for which a disk has no room (default: of requests only). */
+  /** Records writes that fail because a disk is full (default: only those of requests). */
   disk?: FullDisk
   /** The place off site for copies of disks (default: none). */
   vault?: Vault | null
   /** The service's own metrics. */
   telemetry?: Telemetry | undefined
-  /** Runs reads that may be a second old (default: on the database). */
+  /** Runs reads whose data may be a second old (default: on the database itself). */
   recent?: RecentReads
   /** The other processes that serve the same database (default: none). */
   peers?: Peers
   /** The name under which this process takes work. */
   owner?: string
-  /** True if the process answers only requests for its health. */
+  /** True if the process serves nothing but health checks. */
   isWorker?: boolean
   /** For tests: undocumented replies fail, and each step can be observed and recorded or not. */
   validateReplies?: boolean
@@ -100,7 +100,7 @@ export interface AppOptions {
   saveEveryMs?: number
 }
 
-/** The options with those that several parts of the program need. */
+/** The options, completed with what several parts of the program need. */
 export type Wired = AppOptions & {
   peers: Peers
   recent: RecentReads
