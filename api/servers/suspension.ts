@@ -10,13 +10,20 @@ import { snapshotsOfClosed } from '../snapshots/queries.ts'
 import { dropSnapshot } from '../snapshots/snapshots.ts'
 import { billServer } from './backup-pricing.ts'
 import { begin } from './begin.ts'
-import { missingToResume } from './commitment.ts'
+import { missingToResume } from './cover.ts'
 import { beginDelete } from './deletion.ts'
-import { listDoomed, listHeld, listHeldAlone, listOverdue, listReprieved, listResumable } from './held.ts'
 import { serverProblems } from './schema.ts'
 import { HELD, isOff, SUSPENDED, suspendable } from './states.ts'
 import { lockServer, updateServer } from './store.ts'
 import type { ServerTable } from './tables.ts'
+import {
+  listDoomed,
+  listHeld,
+  listHeldAlone,
+  listOverdue,
+  listReprieved,
+  listResumable,
+} from './to-suspend.ts'
 
 export interface SuspensionOptions {
   db: Database

@@ -17,7 +17,7 @@ import { mailOf, pageOfAccount } from '../people/letters/mails.ts'
 import { type WarningFacts, type WarningKind, warning } from '../people/letters/warnings.ts'
 import { readersOf } from '../people/membership/members.ts'
 import type { Secrets } from '../secrets.ts'
-import { missingToResume } from './commitment.ts'
+import { missingToResume } from './cover.ts'
 import { SUSPENDED } from './states.ts'
 import type { WarningTable } from './tables.ts'
 

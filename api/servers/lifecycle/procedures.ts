@@ -36,7 +36,7 @@ import {
 } from '../operations.ts'
 import { planColumns } from '../plan-columns.ts'
 import { billedServer } from '../queries.ts'
-import { release } from '../reservation.ts'
+import { release } from '../room.ts'
 import { SUSPENDED } from '../states.ts'
 import { getServer, lockServer, updateServer } from '../store.ts'
 import { becomeSuspended } from '../suspension.ts'

@@ -2,8 +2,8 @@ import { requireLoad } from '../../accounts/accounts.ts'
 import { countInProject } from '../../accounts/projects.ts'
 import type { Capacity } from '../../catalog/capacity.ts'
 import type { Plan } from '../../catalog/plans.ts'
-import { requireCover } from '../commitment.ts'
-import { parts } from '../reservation.ts'
+import { requireCover } from '../cover.ts'
+import { parts } from '../room.ts'
 import type { OrderPart } from './part.ts'
 
 /** The quotas of servers, cores, memory and disk. */

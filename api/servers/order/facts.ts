@@ -5,8 +5,8 @@ import { prepared, type RowOf } from '../../database/prepared.ts'
 import type { PortRange } from '../../drivers/driver.ts'
 import { firewallsOfAccounts } from '../../firewalls/protection.ts'
 import { anyFree, partOf, takenIn } from '../../ports/ports.ts'
-import { readSums, type Sums, sumsIn } from '../commitment.ts'
-import { parts } from '../reservation.ts'
+import { readSums, type Sums, sumsIn } from '../cover.ts'
+import { parts } from '../room.ts'
 import type { ServerTable } from '../tables.ts'
 
 /** All that decides whether an account can have a server, as it is while its row is locked. */
