@@ -34,5 +34,5 @@ EXPOSE 8080
 # Whether the process answers; /readyz says whether it can do its work, and would restart all while the database is away.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=60s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/healthz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
-ENTRYPOINT ["node", "--max-semi-space-size=4", "api/main.ts"]
+ENTRYPOINT ["node", "--max-semi-space-size=8", "api/main.ts"]
 CMD ["serve"]

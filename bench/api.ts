@@ -10,7 +10,7 @@ import { type Load, load } from './load.ts'
 const CONNECTIONS = 32
 const IDLE_MB = 100
 /** `npm start` starts Node like this. */
-const FLAGS = ['--max-semi-space-size=4']
+const FLAGS = ['--max-semi-space-size=8']
 const ENV = { ...process.env, NODE_COMPILE_CACHE: 'node_modules/.cache/node', MALLOC_ARENA_MAX: '1' }
 
 interface Ports {

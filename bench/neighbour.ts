@@ -31,7 +31,7 @@ export async function benchNeighbour(rounds: number): Promise<void> {
   const data = mkdtempSync(path.join(tmpdir(), 'berth-bench-'))
   const env = { ...process.env, BERTH_DATA: data, BERTH_COMPUTE: 'simulator', PORT: '0' }
   // As `npm start` runs it.
-  const started = ['--max-semi-space-size=4', main, 'serve']
+  const started = ['--max-semi-space-size=8', main, 'serve']
   const service = spawn(process.execPath, started, { env, stdio: ['ignore', 'pipe', 'inherit'] })
   let attacker: ChildProcess | null = null
   try {
