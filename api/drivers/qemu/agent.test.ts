@@ -16,7 +16,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true })
 })
 
-/** A guest's agent that gets each command and writes whatever it wants. */
+/** An agent of a guest that gets each command and can reply with anything. */
 async function serve(answer: (socket: Socket, command: string, id: number) => void): Promise<string[]> {
   const asked: string[] = []
   server = createServer((socket) => {
@@ -37,7 +37,7 @@ async function serve(answer: (socket: Socket, command: string, id: number) => vo
 const sync = (socket: Socket, id: number) => socket.write(Buffer.from(`\xff{"return": ${id}}\n`, 'latin1'))
 const isSync = (command: string) => command === 'guest-sync-delimited'
 
-test('an answer is read after whatever an earlier connection or a broken command left behind', async () => {
+test('a reply is found after anything that an earlier connection or a broken command left behind', async () => {
   const asked = await serve((socket, command, id) => {
     if (!isSync(command)) return socket.write('{"return": 3}\n')
     socket.write(
@@ -60,7 +60,7 @@ test("a guest's error is the message, and no more of it than fits into a log", a
   expect(String(failure).length).toBeLessThan(400)
 })
 
-test('a guest that is silent, hangs up, floods or talks nonsense gets no command and holds nobody up', async () => {
+test('a guest that is silent, disconnects, floods or sends nonsense gets no command and delays nobody', async () => {
   const ways: ((socket: Socket) => void)[] = [
     () => {},
     (socket) => socket.destroy(),
@@ -74,6 +74,6 @@ test('a guest that is silent, hangs up, floods or talks nonsense gets no command
   expect(new Set(asked)).toEqual(new Set(['guest-sync-delimited']))
 })
 
-test('a machine without the channel says that it gets one with its next start', async () => {
+test('a machine without the channel reports that it gets one with its next start', async () => {
   await expect(askAgent(folder, 'guest-ping')).rejects.toMatchObject({ code: 'unsupported' })
 })

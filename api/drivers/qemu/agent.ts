@@ -15,8 +15,8 @@ const DELIMITER = 0xff
 
 /**
  * Runs one command of the guest's agent, over a connection of its own: QEMU drops the part of an unread command when
- * the connection ends, so no later agent finds it. Calls for a machine must not overlap. A reply is the guest's word
- * only.
+ * the connection ends, so no later agent finds it. Calls for a machine must not overlap. A reply is only the guest's
+ * claim.
  * @param sockets the folder of the machine's sockets
  * @throws DriverError unsupported (no channel until its next start), unavailable (no reply, or an error in the guest)
  */

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { statFields } from './host/proc.ts'
 import { isRunning, QemuWorld } from './test-world.ts'
 
-/** A guest that has taken over its QEMU process attacks the service through it. */
+/** Plays a guest that has taken over its QEMU process and attacks the service through it. */
 
 let world: QemuWorld
 beforeAll(async () => {
@@ -31,7 +31,7 @@ function rename(pid: number, word: string): void {
   closeSync(memory)
 }
 
-test.skipIf(!isRoot)('a QEMU that hides its name is ended with its machine', async () => {
+test.skipIf(!isRoot)('a QEMU that hides its arguments is still ended with its machine', async () => {
   if ((await world.driver.host()).warnings.join().includes('no control groups')) return
   const id = 'hidden'
   await world.make(id)
@@ -87,7 +87,7 @@ async function endForged(id: string, { server, sockets }: Forged): Promise<void>
   await world.driver.destroy(id)
 }
 
-test('a flood of news makes the service look a few times, not once for each', async () => {
+test('a flood of events makes the service inspect the machine a few times, not once for each', async () => {
   const id = 'news'
   await world.make(id)
   await world.driver.start(id)
@@ -104,7 +104,7 @@ test('a flood of news makes the service look a few times, not once for each', as
   await endForged(id, forged)
 })
 
-test('a monitor that closes again and again is not asked without a pause', async () => {
+test('a monitor that keeps closing its connection is retried only with pauses', async () => {
   const id = 'closing'
   await world.make(id)
   await world.driver.start(id)
@@ -118,7 +118,7 @@ test('a monitor that closes again and again is not asked without a pause', async
   await endForged(id, forged)
 })
 
-test('a QEMU that names more CPUs than it has is not believed', async () => {
+test('a QEMU that claims more CPUs than it has does not inflate its usage', async () => {
   const id = 'cores'
   await world.make(id)
   await world.driver.start(id)
@@ -130,7 +130,7 @@ test('a QEMU that names more CPUs than it has is not believed', async () => {
   await endForged(id, forged)
 })
 
-test('a process that merely names a machine holds up no start, and is left alone', async () => {
+test('a process that merely has a machine’s name among its arguments delays no start, and is left alone', async () => {
   const id = 'named'
   await world.make(id)
   const child = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 60_000)', uuidOf(id)])

@@ -46,7 +46,7 @@ function held(): number {
 
 const logOf = (id: string) => join(world.dataDir, 'vms', id, 'log/serial.log')
 
-test('the screen of a guest is seen and typed at by several viewers, and one from an earlier version has none', async () => {
+test('several viewers see and use the screen of a guest, and a guest of an earlier version has none', async () => {
   const id = 'shown'
   await world.make(id)
   await expect(world.driver.openScreen(id)).rejects.toMatchObject({ code: 'not_found' })
@@ -69,7 +69,7 @@ test('the screen of a guest is seen and typed at by several viewers, and one fro
   await Promise.all([one.ended(), other.ended()])
 })
 
-test('two people at the console of a guest, who log in with its password, across a restart of the service', async () => {
+test('two people use one console and log in by password, also after a restart of the service', async () => {
   const id = 'seen'
   await world.make(id, { password: 'correct horse', sshPublicKeys: [] })
   await expect(world.driver.openConsole(id)).rejects.toMatchObject({ code: 'not_found' })
@@ -99,7 +99,7 @@ test('two people at the console of a guest, who log in with its password, across
   await world.driver.destroy(id)
 })
 
-test('a guest that prints without end fills no memory of ours for somebody who does not read, and waits for nobody', async () => {
+test('a guest that prints without end waits for no reader, and a reader who pauses costs the service no memory', async () => {
   const id = 'flood'
   await world.make(id)
   await world.driver.start(id)

@@ -29,7 +29,7 @@ interface Places {
  * writes.
  * @param wanted the size and hash of the full copy
  * @returns null if the difference is too large
- * @throws as pack does, and Error if the full copy is damaged: nothing could be built on it
+ * @throws as pack does, and Error if the full copy is damaged, since a difference to it would be useless
  */
 export async function packDifference(
   { file, base, owner, virtualSizeBytes }: Source,

@@ -73,7 +73,7 @@ async function copier(
   }
 }
 
-test('a difference has what was changed, written over with zeros and grown, and needs its full copy from nobody', async () => {
+test('a difference has all changes, zeroed blocks and growth, and outlives the snapshot of its full copy', async () => {
   const id = 'changed'
   await backedUp(id, 'full')
   await world.fill(id, 105, 1)
@@ -94,7 +94,7 @@ test('a difference has what was changed, written over with zeros and grown, and 
   expect(made).toHaveProperty('bytes', full.size + statSync(world.copyOf('changes')).size)
   expect(statSync(fullOf('changes')).ino).toBe(full.ino)
 
-  // Its own full copy goes, and a disk that is based on the difference goes on.
+  // A disk that is based on the difference still works after the full copy is removed.
   await world.driver.removeSnapshot('full')
   expect(existsSync(world.placeOf('full'))).toBe(false)
   expect(await verified('changes')).toBe('intact')
@@ -110,7 +110,7 @@ test('a difference has what was changed, written over with zeros and grown, and 
   expect(readdirSync(join(world.dataDir, 'snapshots'))).toEqual(['tmp'])
 })
 
-test('a full copy replaces a difference that is large, to another difference, or to a copy that can not be read', async () => {
+test('a full copy is made if a difference would be large, or if its base is a difference or unreadable', async () => {
   const id = 'replaced'
   await backedUp(id, 'full')
   await world.fill(id, 100, 1)
@@ -133,7 +133,7 @@ test('a full copy replaces a difference that is large, to another difference, or
   await world.driver.destroy(id)
 })
 
-test('nothing is built on a full copy that has changed in a place that QEMU can not judge', async () => {
+test('no difference is made to a full copy with damage that QEMU cannot detect', async () => {
   const id = 'rotten'
   await backedUp(id, 'full')
   const bytes = readFileSync(world.copyOf('full'))
@@ -148,7 +148,7 @@ test('nothing is built on a full copy that has changed in a place that QEMU can 
   await world.driver.destroy(id)
 })
 
-test('an image from a difference, and a difference that comes back from elsewhere, are as it was', async () => {
+test('an image from a difference, and a difference brought back from elsewhere, are identical to it', async () => {
   const id = 'traveller'
   await backedUp(id, 'full')
   await world.fill(id, 100, 1)
@@ -180,7 +180,7 @@ test('an image from a difference, and a difference that comes back from elsewher
   await world.driver.destroy(id)
 })
 
-test('a full copy has no other below it, which an attempt that was cut off left', async () => {
+test('a full copy does not keep the base that an interrupted attempt linked', async () => {
   const id = 'left'
   await backedUp(id, 'full')
   execFileSync('qemu-io', ['-c', 'write -q -z 100M 20M', world.diskOf(id)])
@@ -209,7 +209,7 @@ test('a machine whose difference has lost its full copy does not start with zero
   for (const name of ['changes', 'full']) await world.driver.removeSnapshot(name)
 })
 
-test('a service killed at any moment leaves a difference that is whole, once, and nothing else', async () => {
+test('a service killed at any moment leaves a single, complete difference and nothing else', async () => {
   const id = 'killed'
   await backedUp(id, 'full')
   await world.fill(id, 101, 2)

@@ -12,7 +12,7 @@ afterAll(() => world?.close())
 
 const fileOf = (id: string, name: string) => join(world.dataDir, 'vms', id, name)
 
-test('machines outlive a new name of the data folder, on or off', async () => {
+test('machines survive a renaming of the data folder, on or off', async () => {
   for (const id of ['on', 'off', 'old']) {
     await world.make(id)
     await world.driver.start(id)
@@ -53,7 +53,7 @@ async function asBefore(id: string): Promise<void> {
   execFileSync('qemu-img', ['rebase', '-u', '-f', 'qcow2', '-F', 'qcow2', '-b', old.base, disk])
 }
 
-test("a disk's header, which a guest may have written, leads to no file that its machine may not read", async () => {
+test("a disk's header, which a guest may have forged, opens no file that its machine may not read", async () => {
   const id = 'hostile'
   const secret = join(world.dataDir, 'secret')
   writeFileSync(secret, Buffer.alloc(2 ** 20, 'secret'), { mode: 0o600 })
@@ -76,7 +76,7 @@ test("a disk's header, which a guest may have written, leads to no file that its
   await world.driver.destroy(id)
 })
 
-test('a disk whose header claims snapshots is not worked on', async () => {
+test('a disk whose header claims snapshots is refused', async () => {
   const id = 'snapshots'
   await world.make(id)
   const disk = openSync(fileOf(id, 'disk.qcow2'), 'r+')

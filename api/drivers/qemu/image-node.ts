@@ -36,7 +36,7 @@ export function imageNode(image: string, from?: string): object {
 
 /**
  * QEMU's description of a disk and all below it.
- * @param image null: the disk is whole by itself
+ * @param image null: the disk has no backing file
  * @param from the folder that paths start from (default: they are absolute)
  */
 export function diskNode(disk: string, image: string | null, from?: string): object {

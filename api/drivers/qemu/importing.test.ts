@@ -33,7 +33,7 @@ async function importer(file: string, id: string, received: number, killAt: numb
   }
 }
 
-test('a service killed at any moment of an import goes on where it was, and the image is what was sent', async () => {
+test('a service killed at any moment of an import resumes it, and the image is identical to the file', async () => {
   const disk = Buffer.alloc(6 * MIB)
   randomBytes(4 * MIB).copy(disk, MIB)
   disk.writeUInt16BE(0x55aa, 510)
@@ -49,7 +49,7 @@ test('a service killed at any moment of an import goes on where it was, and the 
     const id = `round-${round}-${killAt}`
     const first = await importer(file, id, 0, killAt)
     if (first.isKilled) kills++
-    // The service's row has the parts of which it heard.
+    // The service's row counts only the parts whose arrival was reported.
     const received = Math.max(0, ...first.stdout.split('\n').map(Number).filter(Number.isFinite))
     await importer(file, id, received, 0)
     names.push(id)

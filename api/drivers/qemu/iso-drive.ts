@@ -15,7 +15,7 @@ export const isoName = (id: string) => `${id}.iso`
 /** QEMU's name for an ISO: a node's name has at most 31 characters and begins with a letter. */
 const nodeOf = (id: string) => `iso-${id.replaceAll('-', '').slice(-20)}`
 
-/** The format is fixed to raw: QEMU must not guess it from a stranger's content. */
+/** The format is fixed to raw, because QEMU must not guess it from untrusted content. */
 const node = (id: string, folder: string) => ({
   driver: 'raw',
   'node-name': nodeOf(id),

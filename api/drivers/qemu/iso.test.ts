@@ -22,7 +22,7 @@ afterAll(() => world?.close())
 const started = (id: string) =>
   world.until(`${id} is started`, async () => (await world.driver.start(id)) === 'started')
 
-/** Everything that the BIOS and programs under it printed, which is nothing until the log is there. */
+/** Returns everything that the BIOS and its programs printed; empty until the log exists. */
 const printed = (id: string) => {
   const log = join(world.dataDir, 'vms', id, 'log/serial.log')
   return existsSync(log) ? stripVTControlCharacters(readFileSync(log, 'latin1')) : ''
@@ -48,7 +48,7 @@ async function kept(id: string, file: Buffer): Promise<string> {
 
 const isoFile = (id: string) => join(world.dataDir, 'snapshots', id, 'disk.iso')
 
-test('a server boots the ISO in its drive, which is seen on its screen, and can be changed while it runs', async () => {
+test('a server boots the ISO in its drive, as its screen shows, and the ISO can be changed while it runs', async () => {
   const one = await kept('0e000000-0000-4000-8000-000000000001', bootableIso('FIRST INSTALLER '.repeat(40)))
   const two = await kept('0e000000-0000-4000-8000-000000000002', bootableIso('SECOND INSTALLER '))
   const id = 'install'
@@ -91,7 +91,7 @@ test('a server whose kernel needs no loader boots an ISO, too', async () => {
   await world.driver.destroy('direct')
 })
 
-test('an ISO that is also a disk with a backing file is never read as one, and no disk is created from it', async () => {
+test('an ISO that is also a qcow2 with a backing file is never read as a qcow2, and no disk is created from it', async () => {
   const hostile = bootableIso('HOSTILE ')
   hostile.write('QFI\xfb', 0, 'latin1')
   hostile.writeUInt32BE(3, 4)
@@ -147,7 +147,7 @@ test("the operator's ISO is fetched as it is, booted by servers, and replaced in
   const folder = join(world.dataDir, 'images/isos')
   const kept = readdirSync(folder).filter((name) => /^[0-9a-f]{64}$/.test(name))
   const files = kept.map((name) => join(folder, name, 'disk.iso'))
-  // Guests share the files, and have changed neither.
+  // Guests share the files, but could not change them.
   expect(files.filter((path) => readFileSync(path).equals(content))).toHaveLength(1)
   for (const path of files) expect(statSync(path)).toMatchObject({ mode: 0o100444 })
   await world.driver.insertIso('offered', null)

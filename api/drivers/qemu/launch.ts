@@ -68,7 +68,7 @@ const PIDS_LIMIT = 512
 const SOCKETS = ['qmp.sock', 'serial.sock', 'ga.sock', 'vnc.sock', 'passt.sock']
 /** The metadata of a qcow2 takes a two-thousandth of a full disk; the rest allows for clusters that a crash leaks. */
 const DISK_OVERHEAD = 1.02
-/** QEMU's last words reach the log within this time after its end. */
+/** QEMU's last output reaches the log within this time after its end. */
 const WORDS_MS = 2000
 /** A start whose process can't be found for this long has failed. */
 const ABSENT_MS = 1000

@@ -10,7 +10,7 @@ import { boundLog, endOfLog } from './logs.ts'
 const folder = mkdtempSync(join(tmpdir(), 'berth-layout-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-test('a log stays small and keeps its end; a link in its place is not followed', async () => {
+test('a log stays small and keeps its last lines; a link in its place is not followed', async () => {
   const path = join(folder, 'serial.log')
   appendFileSync(path, 'x'.repeat(1_200_000))
   appendFileSync(path, 'the end')
@@ -23,7 +23,7 @@ test('a log stays small and keeps its end; a link in its place is not followed',
   expect(await endOfLog(join(folder, 'none.log'), 7)).toBe('')
 })
 
-test('sockets of a data folder with a long name are kept in a short one of our own', () => {
+test('sockets of a data folder with a long path are in a short path of the service', () => {
   const layout = new Layout(join(folder, 'long'.repeat(40)))
   const sockets = layout.socketFolder('0190aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee')
   expect(join(sockets, 'serial.sock').length).toBeLessThanOrEqual(107)
@@ -31,13 +31,13 @@ test('sockets of a data folder with a long name are kept in a short one of our o
   rmSync(join(sockets, '..'), { recursive: true })
 })
 
-test('an id that would leave the folder is refused', () => {
+test('an id that leads out of the folder is refused', () => {
   const layout = new Layout(folder)
   for (const id of ['', '..', 'a/b', '.x', 'a'.repeat(65)])
     expect(() => layout.files(id)).toThrow('cannot be')
 })
 
-test('commas in a path stay in the path', () => {
+test('a comma in a path does not end an option of QEMU', () => {
   const layout = new Layout(join(folder, 'a,b'))
   mkdirSync(layout.machines, { recursive: true })
   const files = layout.files('m')
@@ -68,7 +68,7 @@ test('commas in a path stay in the path', () => {
   expect(args).not.toContain('-kernel')
 })
 
-test('a machine that an earlier version wrote down is read as it runs', async () => {
+test('the record of a machine from an earlier version is read as the machine runs', async () => {
   const files = new Layout(folder).files('old')
   mkdirSync(files.dir, { recursive: true })
   expect(await readRecord(files)).toBeNull()

@@ -62,7 +62,7 @@ const isGuarded = async () =>
 
 const hasPasst = !spawnSync('passt', ['--version']).error
 
-test('a customer logs in, the disk grows while it is used, and what was written stays through a bigger plan', async () => {
+test('a customer logs in, the disk grows while in use, and data survives a change to a bigger plan', async () => {
   const id = 'life'
   await world.make(id, { cpuType: 'intel' })
   expect(await world.driver.start(id)).toBe('started')
@@ -163,7 +163,7 @@ async function frozenIsHung(id: string): Promise<void> {
   await world.driver.start(id)
 }
 
-test('a port that another program has is named, and nothing stays behind', async () => {
+test('a port that another program uses is named in the error, and nothing is left behind', async () => {
   for (const network of hasPasst ? (['slirp', 'passt'] as const) : (['slirp'] as const)) {
     await world.restart(network)
     const id = `taken-${network}`
@@ -183,7 +183,7 @@ test('a port that another program has is named, and nothing stays behind', async
   }
 })
 
-test('a pid that belongs to something else now is left alone', async () => {
+test('a process that has since received the pid is left alone', async () => {
   const id = 'stale'
   await world.make(id)
   await world.driver.start(id)
@@ -199,7 +199,7 @@ test('a pid that belongs to something else now is left alone', async () => {
   await once(bystander, 'exit')
 })
 
-test('a guest that an earlier version started is found, answers, and can be started again', async () => {
+test('a guest started by an earlier version is found, answers, and can be restarted', async () => {
   const id = 'upgraded'
   await world.restart('passt')
   await world.make(id)
@@ -223,7 +223,7 @@ test('a guest that an earlier version started is found, answers, and can be star
   await world.driver.destroy(id)
 })
 
-test('a QEMU whose pid was never written down is found', async () => {
+test('a QEMU whose pid was never recorded is found', async () => {
   const id = 'lost-pid'
   await world.make(id)
   await world.driver.start(id)
@@ -235,7 +235,7 @@ test('a QEMU whose pid was never written down is found', async () => {
   expect(isRunning(pid)).toBe(false)
 })
 
-test('no secret and no other user: what lies on the disk', async () => {
+test('files on the host contain no plain password, and other users cannot read them', async () => {
   const id = 'secret'
   await world.make(id, { password: 'correct horse', userData: 'customer token 123' })
   const dir = join(world.dataDir, 'vms', id)
@@ -254,7 +254,7 @@ test('no secret and no other user: what lies on the disk', async () => {
   await world.driver.destroy(id)
 })
 
-test('an image that does not fit, is not there or has no room is refused', async () => {
+test('an image that is too large, is missing or finds no space is refused', async () => {
   const disk = join(world.dataDir, 'refused.qcow2')
   const image = {
     ...{ id: 'x', disk: '/nowhere/image.qcow2', direct: null, virtualSizeBytes: GIB },

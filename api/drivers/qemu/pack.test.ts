@@ -4,7 +4,7 @@ import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { give } from './pack.ts'
 
-test('a link that a machine put in the place of its file changes the owner of nothing', async () => {
+test('a link that a machine put in place of its file does not change the owner of any file', async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'give-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const [secret, link] = [path.join(folder, 'secret'), path.join(folder, 'draft')]

@@ -118,7 +118,7 @@ export async function convert(
   }
 }
 
-/** A header with a forged size could make a huge copy out of nothing, or out of one cluster again and again. */
+/** Requires the expected size, because a forged header could turn one cluster, or none, into a huge copy. */
 export async function requireSize(file: string, expected: number): Promise<void> {
   const size = await virtualSize(file)
   if (size !== expected) throw new Error(`${file} has a disk of ${size} bytes, and not of ${expected}`)

@@ -80,7 +80,7 @@ test('guests meet by cards that come while they run, keep them over a restart, a
   }
 })
 
-test('a machine takes as many cards as there may be, gives up any, and takes others', async () => {
+test('a machine can have the maximum number of cards, release any, and get others', async () => {
   const { features } = await world.driver.host()
   if (!features.includes('private_networks')) return
   const card = (network: number) => ({

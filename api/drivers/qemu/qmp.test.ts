@@ -17,7 +17,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true })
 })
 
-/** A server that greets and answers each command with the reply that the table gives. */
+/** A server that greets and answers each command with its reply in the table. */
 async function serve(
   answers: Record<string, (socket: Socket, id: number) => void>,
   greeting = '{"QMP":{}}\r\n',
@@ -36,7 +36,7 @@ async function serve(
   await new Promise<void>((resolve) => server.listen(path, resolve))
 }
 
-test('answers find their commands, whatever their order, pieces and company', async () => {
+test('replies are matched to their commands, whatever their order and pieces, and amid events', async () => {
   const held: number[] = []
   await serve({
     first: (_socket, id) => held.push(id),
@@ -53,7 +53,7 @@ test('answers find their commands, whatever their order, pieces and company', as
   qmp.close()
 })
 
-test("QEMU's complaint is the error", async () => {
+test("QEMU's error message is the message of the error", async () => {
   await serve({
     bad: (socket, id) => socket.write(`{"error":{"class":"X","desc":"no such thing"},"id":${id}}\r\n`),
   })
@@ -62,7 +62,7 @@ test("QEMU's complaint is the error", async () => {
   qmp.close()
 })
 
-test('an endless complaint is cut', async () => {
+test('an endless error message is truncated', async () => {
   await serve({
     bad: (socket, id) => socket.write(`{"error":{"desc":"${'no '.repeat(50_000)}"},"id":${id}}\r\n`),
   })
@@ -72,7 +72,7 @@ test('an endless complaint is cut', async () => {
   qmp.close()
 })
 
-test('silence ends in a time-out, and the connection lives on', async () => {
+test('a command without a reply times out, and the connection stays usable', async () => {
   await serve({ silent: () => {}, loud: (socket, id) => socket.write(`{"return":{},"id":${id}}\r\n`) })
   const qmp = await Qmp.connect(path, 60_000)
   await expect(qmp.run('silent', {}, 30)).rejects.toThrow('silent within 30 ms')
@@ -85,7 +85,7 @@ test('a server that never greets, because it serves another client, times out', 
   await expect(Qmp.connect(path, 30)).rejects.toThrow('did not greet')
 })
 
-test('a lost connection fails what waits, and says so once', async () => {
+test('a lost connection fails all pending commands, and is reported once', async () => {
   await serve({ die: (socket) => socket.destroy() })
   let closed = 0
   const qmp = await Qmp.connect(path, 60_000, { onClose: () => closed++ })
@@ -105,7 +105,7 @@ test.each([
   expect(qmp.isOpen).toBe(false)
 })
 
-test('nobody there: the system says why', async () => {
+test('a failed connection has the error code of the system', async () => {
   await serve({})
   await expect(Qmp.connect(join(folder, 'other.sock'), 60_000)).rejects.toMatchObject({ code: 'ENOENT' })
 })
@@ -113,7 +113,7 @@ test('nobody there: the system says why', async () => {
 const NEWS = '{"event":"STOP"}\r\n'
 const flood = (bytes: number) => NEWS.repeat(bytes / NEWS.length)
 
-test('a flood is read slowly, and to its end: what comes after it is heard', async () => {
+test('a flood is read slowly and completely, so that later replies still arrive', async () => {
   await serve({
     flood: (socket) => socket.write(flood(450_000)),
     ask: (socket, id) => socket.write(`{"return":"after","id":${id}}\r\n`),
@@ -132,7 +132,7 @@ test('a flood is read slowly, and to its end: what comes after it is heard', asy
   qmp.close()
 })
 
-test('to connect again buys no more of it', async () => {
+test('a reconnection does not reset the allowance', async () => {
   await serve({ flood: (socket) => socket.write(flood(250_000)) })
   const allowance = new Allowance()
   let heard = 0

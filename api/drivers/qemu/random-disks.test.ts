@@ -11,7 +11,7 @@ import { qmpSocket } from './command.ts'
 import { Qmp } from './qmp.ts'
 import { QemuWorld } from './test-world.ts'
 
-/** Any sequence of all that is done to disks, on real QEMU, beside a model that has one byte for each disk's data. */
+// Random sequences of disk operations on real QEMU are compared with a model that has one byte for each disk.
 
 let world: QemuWorld
 let image: ImageSpec
@@ -50,12 +50,12 @@ const KINDS = [
   ...['volume', 'attach', 'attach', 'detach', 'writeVolume', 'growVolume', 'removeVolume'],
 ] as const
 type Kind = (typeof KINDS)[number]
-/** `first` and `second` choose among what there is. */
+/** `first` and `second` choose among the existing objects. */
 const move = fc.record({ kind: fc.constantFrom(...KINDS), first: fc.nat(), second: fc.nat() })
 
 const fileOf = (id: string) => join(world.dataDir, 'volumes', id, 'disk.raw')
 
-/** Writes to a machine's disk as its guest does: through QEMU's device if it is on, which no other writer may share. */
+/** Writes to a machine's disk as its guest does: through QEMU's device if it is on, because QEMU locks the disk. */
 async function write(id: string, { isOn, mark }: Machine): Promise<void> {
   const command = `write -P ${mark} ${AT} ${LENGTH}`
   if (!isOn) return void (await run('qemu-io', ['-c', command, world.diskOf(id)]))
@@ -63,14 +63,14 @@ async function write(id: string, { isOn, mark }: Machine): Promise<void> {
   const qmp = await Qmp.connect(qmpSocket(join(world.dataDir, 'vms', id, 'run')), 20_000)
   for (const line of [command, 'flush']) {
     const args = { 'command-line': `qemu-io -d /machine/peripheral/disk0/virtio-backend "${line}"` }
-    // Results go to QEMU's own output, and to the monitor only failures.
+    // The monitor returns failures only; results go to QEMU's own output.
     expect(await qmp.run('human-monitor-command', args, 20_000)).toBe('')
   }
   qmp.close()
   await world.restart()
 }
 
-/** Reads a disk that is open elsewhere perhaps; qemu-io fails where the data is not the mark. */
+/** Checks a disk, which may be open elsewhere; qemu-io fails if the data differs from the mark. */
 async function expectMark(file: string, mark: number): Promise<void> {
   await run('qemu-io', ['-r', '-U', '-c', `read -P ${mark} ${AT} ${LENGTH}`, file])
 }
@@ -79,7 +79,7 @@ async function start(id: string): Promise<void> {
   await world.until(`${id} is started`, async () => (await world.driver.start(id)) === 'started')
 }
 
-/** @param base the snapshot that it may be a difference to: any, as the driver decides on it */
+/** @param base any snapshot, since the driver decides if the copy becomes a difference to it */
 async function copy(id: string, snapshotId: string, base: Pick['snapshot']): Promise<void> {
   expect(await world.copied(id, snapshotId, base?.[0])).toHaveProperty('state', 'ready')
 }
@@ -199,7 +199,7 @@ interface Pick {
   second: number
 }
 
-/** Chooses one of what there is by numbers; there is always a machine. */
+/** Chooses existing objects by numbers; at least one machine always exists. */
 function pick({ machines, snapshots, volumes }: Model, first: number, second: number): Pick | null {
   const machine = [...machines][first % machines.size]
   if (!machine) return null
@@ -208,7 +208,7 @@ function pick({ machines, snapshots, volumes }: Model, first: number, second: nu
   return { machine, snapshot, volume, second }
 }
 
-/** Compares all that is on the host with the model. */
+/** Compares the whole state of the host with the model. */
 async function compare({ machines, snapshots, volumes }: Model): Promise<void> {
   const states = await world.driver.list()
   const isOn = [...machines].map(([id, one]) => [id, one.isOn ? 'running' : 'stopped'])
@@ -240,7 +240,7 @@ async function virtualGb(file: string): Promise<number> {
   return JSON.parse(stdout)['virtual-size'] / 2 ** 30
 }
 
-test('whatever is done to disks: each has the data that its model has, and nothing is left in the end', async () => {
+test('after any sequence of operations, each disk has the expected data, and nothing is left at the end', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(move, { minLength: 40, maxLength: 40 }), async (moves) => {
       const model: Model = { machines: new Map(), snapshots: new Map(), volumes: new Map(), count: 0 }

@@ -81,7 +81,7 @@ async function refusalOf(file: string): Promise<string> {
   return 'message' in state ? state.message : ''
 }
 
-test('a disk is the same as an image, whatever the format of its file, and whatever its name', async () => {
+test('an image has the same data as the uploaded disk, whatever the format and name of its file', async () => {
   const disk = rawDisk()
   const formats = [
     ['raw'],
@@ -104,7 +104,7 @@ test('a disk is the same as an image, whatever the format of its file, and whate
   }
 })
 
-test('a file that names other files, or a place of the network, is refused before anything opens them', async () => {
+test('a file that refers to other files or to the network is refused before anything opens them', async () => {
   const secret = at('secret')
   writeFileSync(secret, Buffer.alloc(MIB, 'secret'), { mode: 0o644 })
   const backed = (name: string) => created('backed', 'qcow2', '-u', '-F', 'raw', '-b', name)
@@ -131,7 +131,7 @@ test('a file that names other files, or a place of the network, is refused befor
   expect(await refusalOf(patched(created('vhd', 'vpc'), [60, u32(4)]))).toMatch(/difference/)
 })
 
-test('a header that claims the impossible is refused, and costs next to nothing', async () => {
+test('a header with impossible claims is refused at almost no cost', async () => {
   const qcow2 = (...changes: [number, Buffer][]) => patched(created('bomb', 'qcow2'), ...changes)
   const bombs: [file: () => string, reason: RegExp][] = [
     [() => qcow2([24, u64(2n ** 63n - 512n)]), /8589934592 GB, more than the 2048 GB allowed/],
@@ -181,7 +181,7 @@ test('the program that reads a file has no network', async () => {
   expect(connections).toBe(0)
 })
 
-test('a server starts from an image that came as a VMDK disk, and its owner logs in', async () => {
+test('a server starts from an image uploaded as a VMDK disk, and its owner logs in', async () => {
   const [image = ''] = readdirSync(path.join(world.dataDir, 'images')).filter((name) => name.length === 64)
   const micro = path.join(world.dataDir, 'images', image, 'disk.qcow2')
   qemu('convert', '-O', 'vmdk', '-o', 'subformat=streamOptimized', micro, at('micro.vmdk'))

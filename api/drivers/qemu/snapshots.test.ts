@@ -80,7 +80,7 @@ async function copier(id: string, snapshotId: string, killAt: number): Promise<n
   }
 }
 
-test('a service and a QEMU killed at any moment leave a snapshot that is whole, once, and nothing else', async () => {
+test('a service and a QEMU killed at any moment leave a single, complete snapshot and nothing else', async () => {
   const id = await filled('killed')
   await world.driver.start(id)
   await world.driver.close()
@@ -110,7 +110,7 @@ test('a service and a QEMU killed at any moment leave a snapshot that is whole, 
   await world.driver.destroy(id)
 })
 
-test('a machine that starts ends the reading of its disk, and the copy goes on while it runs', async () => {
+test('a start interrupts the reading of the disk, and the copy continues while the machine runs', async () => {
   const id = await filled('started', 60)
   await world.driver.snapshot(id, 'started')
   await world.until('the disk is being read', async () =>
@@ -123,7 +123,7 @@ test('a machine that starts ends the reading of its disk, and the copy goes on w
   await world.driver.destroy(id)
 })
 
-test('a snapshot under load has whole file systems, and undoes any damage', async () => {
+test('a snapshot under load has consistent file systems, and restores damaged data', async () => {
   const id = 'busy'
   await world.make(id)
   await world.driver.start(id)
@@ -154,7 +154,7 @@ test('a snapshot under load has whole file systems, and undoes any damage', asyn
   await world.driver.destroy(id)
 })
 
-test('a host without room stops copies, not guests, and says so', async () => {
+test('a host without free space stops copies instead of guests, and reports it', async () => {
   const id = await filled('full')
   await world.driver.start(id)
   await world.driver.close()
@@ -172,7 +172,7 @@ test('a host without room stops copies, not guests, and says so', async () => {
   await world.driver.destroy(id)
 })
 
-test('the room that a copy takes is known before it begins: all data of the disk and of its image', async () => {
+test('the space for a copy is known before it begins: all data of the disk and its image', async () => {
   const id = await filled('measured', 30)
   const { base } = JSON.parse(readFileSync(join(world.dataDir, 'vms', id, 'spec.json'), 'utf8'))
   const image = resolve(world.dataDir, 'vms', id, base)
@@ -187,7 +187,7 @@ test('the room that a copy takes is known before it begins: all data of the disk
   await world.driver.destroy(id)
 })
 
-test('disks are copied one after the other, and a copy that waits can be removed at once', async () => {
+test('disks are copied one after the other, and a waiting copy can be removed at once', async () => {
   const ids = [await filled('one'), await filled('two'), await filled('three')]
   for (const id of ids) await world.driver.snapshot(id, id)
   await world.driver.removeSnapshot('two')
@@ -206,7 +206,7 @@ test('disks are copied one after the other, and a copy that waits can be removed
   for (const id of ids) await world.driver.destroy(id)
 })
 
-test('a copy whose turn is over ends, leaves nothing of itself, and lets the next one begin', async () => {
+test('a copy that exceeds its time limit is ended, leaves nothing behind, and lets the next one begin', async () => {
   const [slow, next] = [await filled('slow', 60), await filled('next', 1)]
   await world.driver.start(slow)
   await world.driver.close()
@@ -231,7 +231,7 @@ test('a copy whose turn is over ends, leaves nothing of itself, and lets the nex
   for (const id of [slow, next]) await world.driver.destroy(id)
 })
 
-test('a backup of a disk from a snapshot has the snapshot, also one that was removed', async () => {
+test('a backup of a disk that is based on a snapshot includes the snapshot, even a removed one', async () => {
   const id = await filled('archived', 1)
   await world.copied(id, 'base')
   await world.driver.destroy(id)
@@ -248,7 +248,7 @@ test('a backup of a disk from a snapshot has the snapshot, also one that was rem
   expect(readdirSync(join(world.dataDir, 'snapshots'))).toEqual(['tmp'])
 })
 
-test("a header that a guest wrote brings no file of the host into a machine's snapshot", async () => {
+test("a header forged by a guest brings no file of the host into a machine's snapshot", async () => {
   const id = await filled('hostile')
   const secret = join(world.dataDir, 'secret')
   writeFileSync(secret, Buffer.alloc(MIB, 'secret'), { mode: 0o644 })
@@ -269,7 +269,7 @@ test("a header that a guest wrote brings no file of the host into a machine's sn
   await world.driver.destroy(id)
 })
 
-test('a snapshot goes to another place and comes back as it was, also below the disks that are based on it', async () => {
+test('a snapshot copied elsewhere and back is identical, even if disks are based on it', async () => {
   const id = await filled('traveller', 5)
   await world.copied(id, 'travelled')
   const { snapshotFiles: files } = world.driver

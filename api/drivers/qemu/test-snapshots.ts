@@ -17,7 +17,7 @@ class TestVolumes extends QemuVolumes {
   }
 }
 
-/** For tests: the snapshots and volumes in a data folder, of which no driver is open. */
+/** For tests: the snapshots and volumes in a data folder that no driver has open. */
 export async function openSnapshots(
   dataDir: string,
   reserveBytes = 0,

@@ -32,7 +32,7 @@ import type { QemuDriver } from './qemu.ts'
 const run = promisify(execFile)
 
 const SECTOR = 512
-/** The sector is beyond the partition of an image that was never started. */
+/** A sector beyond the partition of an image that was never started. */
 const WRITTEN_AT = 1_800_000
 
 interface WorldOptions {

@@ -28,7 +28,7 @@ async function snapshotOf(id: string, zeros?: string, image?: ImageSpec): Promis
 
 const begin = (snapshotId: string) => world.driver.trySnapshot(snapshotId, world.spec('tried'))
 
-/** Boots a snapshot until something is known of it. */
+/** Boots a snapshot until the result is known. */
 async function tried(snapshotId: string): Promise<TrialState> {
   let state: TrialState = { state: 'queued' }
   await world.until(`${snapshotId} was tried`, async () => {
@@ -43,7 +43,7 @@ const runOf = (id: string): { process: { pid: number } } =>
   JSON.parse(readFileSync(join(world.dataDir, 'trials', id, 'running.json'), 'utf8'))
 const trials = () => readdirSync(join(world.dataDir, 'trials'))
 
-test('a snapshot that starts is told from one without partitions, and from one without its file system', async () => {
+test('a trial tells a snapshot that starts from one without partitions or without its file system', async () => {
   const good = await snapshotOf('good')
   // On a busy host the console may show a login before the agent answers.
   expect(await tried(good)).toMatchObject({
@@ -93,7 +93,7 @@ async function trier(snapshotId: string, killAt: number): Promise<number | null>
   }
 }
 
-test('a service that is killed at any moment of a trial leaves nothing of it to its next start', async () => {
+test('a service killed at any moment of a trial has removed all of it after its next start', async () => {
   const id = await snapshotOf('killed', undefined, await world.makeLoader())
   await world.driver.close()
   const effects = (await trier(id, 0)) ?? 0

@@ -79,7 +79,7 @@ test('a volume moves between two running guests with its data, grows in place, a
   await world.until('the guest sees its size', async () => {
     return (await world.ssh('two', `sudo -n blockdev --getsize64 ${device}`)) === String(3 * GIB)
   })
-  // Behind the limit that the size of the machine's own disk sets.
+  // The write is beyond the limit that the size of the machine's own disk sets.
   const written = `sudo -n dd if=/mnt/v/data of=${device} bs=1M count=4 seek=2500 conv=fsync 2>&1`
   expect(await world.ssh('two', written)).not.toMatch(/error|too large/i)
 
@@ -100,7 +100,7 @@ test('a volume moves between two running guests with its data, grows in place, a
   expect(readdirSync(join(world.dataDir, 'volumes'))).toEqual([])
 })
 
-test('a service and QEMUs killed at any moment of a move leave the volume whole, and with one machine', async () => {
+test('a service and QEMUs killed at any moment of a move leave the volume complete, and attached once', async () => {
   const data = randomBytes(2 ** 20)
   for (const machine of ['from', 'to']) {
     await world.make(machine, { image })
@@ -153,12 +153,12 @@ async function mover(sizeGb: number, killAt: number): Promise<number | null> {
   }
 }
 
-test('a volume counts as detached only when nothing has it open, so that no machine keeps a way to it', async () => {
+test('a volume counts as detached only when no process has it open, so that no machine keeps access', async () => {
   await world.make('keeper', { image })
   await world.driver.start('keeper')
   await world.driver.volume(id, 1)
   await world.driver.attachVolume(id, 'keeper')
-  // A guest that took its QEMU over could keep the file open like this.
+  // A guest that took over its QEMU could keep the file open like this.
   const kept = await open(fileOf(id))
   await expect(world.driver.detachVolume(id, 'keeper')).rejects.toMatchObject({ code: 'unavailable' })
   expect(await world.driver.listVolumes()).toEqual(new Map([[id, 'keeper']]))
@@ -169,7 +169,7 @@ test('a volume counts as detached only when nothing has it open, so that no mach
   await world.driver.removeVolume(id)
 })
 
-test('a volume whose file a guest made larger than its size is given to no machine', async () => {
+test('a volume whose file a guest enlarged beyond its size is attached to no machine', async () => {
   await world.make('greedy', { image })
   await world.driver.start('greedy')
   await world.driver.volume(id, 1)

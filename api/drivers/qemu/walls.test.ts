@@ -55,7 +55,7 @@ function statusOf(pid: number, field: string): string {
   return new RegExp(`^${field}:\\s+(.*)$`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? ''
 }
 
-test('a guest that breaks out of QEMU finds nothing of its host, and nothing of its neighbour', async () => {
+test('a guest that breaks out of QEMU finds nothing of the host or its neighbours', async () => {
   if (!hasWalls) return
   for (const id of ['broken', 'neighbour']) {
     await world.make(id)
@@ -110,7 +110,7 @@ test('a guest that breaks out of QEMU finds nothing of its host, and nothing of 
   for (const id of ['broken', 'neighbour']) expect(await world.leftovers(id)).toEqual([])
 })
 
-test('QEMU holds no descriptor but its own, and its limits', async () => {
+test('QEMU has only its own descriptors, and keeps its limits', async () => {
   const id = 'bounded'
   await world.make(id)
   await world.driver.start(id)
@@ -183,7 +183,7 @@ test("a disk is as fast as its server's plan, also after a resize", async () => 
   await world.driver.destroy(id)
 })
 
-test('the keepers of a log end with the machine', async () => {
+test('the log writers end with the machine', async () => {
   const id = 'ends'
   await world.make(id)
   await world.driver.start(id)

@@ -18,12 +18,12 @@ test('the KVM test runs to its end where a CPU works, and a blank sector does no
   expect(await bootSector('tcg', Buffer.alloc(512), 700)).toBe('a test guest hung')
 })
 
-test('TCG is taken when asked for, and offers both vendors', async () => {
+test('TCG is used on request, and can emulate the CPUs of both vendors', async () => {
   expect(await chooseAccel('tcg', join(folder, 'memory'))).toMatchObject({ accel: 'tcg' })
   expect(offeredCpuTypes('tcg')).toEqual(['amd', 'intel'])
 })
 
-test('KVM asked for by name works, or is refused with what to do', async () => {
+test('KVM requested by name works, or is refused with instructions', async () => {
   // This simulates an earlier start that found KVM hanging: the check then takes a second and not twelve.
   const memory = join(folder, 'memory')
   writeFileSync(memory, readFileSync('/proc/sys/kernel/random/boot_id'))
@@ -52,7 +52,7 @@ test.each([
   expect(howToOpen('/dev/kvm', device, 'root:x:0:\nvirt:x:104:ann\n')).toMatch(advice)
 })
 
-test('limits are set on the host, and the groups go away', async () => {
+test('limits take effect on the host, and the groups are removed', async () => {
   const cgroups = await Cgroups.open(`berth-test-${process.pid}`)
   const folders = cgroups.folders('m')
   await cgroups.limit('m', { cpu: 1.5, memoryBytes: 64 * 2 ** 20, pids: 20 })
@@ -79,7 +79,7 @@ test('limits are set on the host, and the groups go away', async () => {
   expect(folders.filter((path) => existsSync(join(path, '..')))).toEqual([])
 })
 
-test('a process is known by its argument, and only that very process is killed', async () => {
+test('a process is identified by its argument, and only that process is killed', async () => {
   const mark = `mark-${process.pid}`
   // `sh` keeps what follows the script as its own arguments.
   const child = spawn('sh', ['-c', 'sleep 600; true', 'sh', mark], { detached: true })

@@ -18,7 +18,7 @@ interface Manifest {
 }
 
 const WEEK_MS = 7 * 24 * 3600 * 1000
-/** Work folders carry the name of the process that works in them, so that no lock is needed: see `claim`. */
+/** The names of work folders identify the process that uses them, so that no lock is needed: see `claim`. */
 const here = ownerPrefix()
 const DISK = 'disk.qcow2'
 const openDirectories = new Set<string>()
@@ -29,14 +29,14 @@ const openDirectories = new Set<string>()
  *   images/<sha256>/{disk.qcow2, vmlinuz, initrd.img, manifest.json}   read-only, appears by one rename
  *   images/sources/<key>.json                                          {"sha256"}: which image a source led to
  *   images/failures/<key>.json                                         {"message"}: why the last try failed
- *   images/tmp/<key>.<owner>/                                          work under way
+ *   images/tmp/<key>.<owner>/                                          work in progress
  *   images/isos/                                                       the same for the operator's ISOs
  */
 export class ImageDirectory {
   readonly #root: string
   readonly #owner = `${here}-${randomBytes(4).toString('hex')}`
 
-  /** @param folder `isos` for ISOs, since a file is one or the other by its source */
+  /** @param folder `isos` for ISOs, since only its source decides if a file is an ISO or a disk */
   constructor(dataDir: string, folder = '') {
     this.#root = path.resolve(dataDir, 'images', folder)
     openDirectories.add(this.#owner)
@@ -217,7 +217,7 @@ function isAlive(owner: string): boolean {
 
 async function readManifest(dir: string): Promise<Manifest | null> {
   const manifest = await readJson(path.join(dir, 'manifest.json'))
-  // Written whole by `publish`; the test is for files of other origin.
+  // `publish` wrote the file atomically; the test catches files of other origin.
   return manifest?.files && typeof manifest.virtualSizeBytes === 'number'
     ? (manifest as unknown as Manifest) // as publish wrote it
     : null
@@ -246,7 +246,7 @@ async function removeTree(dir: string): Promise<void> {
   try {
     await rm(dir, { recursive: true, force: true })
   } catch {
-    // A killed build of an ordinary user leaves files of ids that only its user namespace may touch.
+    // A killed build of an ordinary user leaves files with ids that only its user namespace may touch.
     const args = ['--map-root-user', '--map-auto', 'rm', '-rf', '--', dir]
     await new Promise((resolve) => execFile('unshare', args, resolve))
   }

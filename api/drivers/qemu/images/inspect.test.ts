@@ -26,7 +26,7 @@ test('a plain qcow2 is fine, in both versions', async () => {
   expect(await inspectImage(old)).toEqual({ format: 'qcow2', virtualSizeBytes: 64 * 2 ** 20 })
 })
 
-test('a raw disk is known by its boot sector, whatever its name', async () => {
+test('a raw disk is recognized by its boot sector, whatever its name', async () => {
   const file = path.join(dir, 'raw.qcow2')
   const sector = Buffer.alloc(1024)
   sector.writeUInt16BE(0x55aa, 510)
@@ -44,7 +44,7 @@ test('an image that would read other files is refused before qemu-img opens it',
   await expect(inspectImage(external)).rejects.toThrow(/data in another file/)
 })
 
-test('a name of a data file is refused without its feature bit too', async () => {
+test('the name of a data file is refused even without its feature bit', async () => {
   const file = create('e', '-f', 'qcow2', '-o', `data_file=${path.join(dir, 'data2')}`, '1M')
   await using handle = await open(file, 'r+')
   await handle.write(Buffer.alloc(8), 0, 8, 72)
@@ -126,7 +126,7 @@ test('an encrypted image is refused', async () => {
   await expect(inspectImage(file)).rejects.toThrow(/encrypted/)
 })
 
-test('other formats and things that are no disk are refused by name', async () => {
+test('other formats and files that are not disks are refused with the name of their format', async () => {
   await expect(inspectImage(create('vmdk', '-f', 'vmdk', '1M'))).rejects.toThrow(/VMDK/)
   await expect(inspectImage(create('vhdx', '-f', 'vhdx', '1M'))).rejects.toThrow(/VHDX/)
   await expect(inspectImage(create('vdi', '-f', 'vdi', '1M'))).rejects.toThrow(/VDI/)
@@ -135,7 +135,7 @@ test('other formats and things that are no disk are refused by name', async () =
   await expect(inspectImage(page)).rejects.toThrow(/not a disk image/)
 })
 
-test('an absurd size and an image that is cut off are refused', async () => {
+test('an absurd size and a truncated image are refused', async () => {
   await expect(inspectImage(create('huge', '-f', 'qcow2', '4T'))).rejects.toThrow(
     /4096 GB, more than the 2048 GB allowed/,
   )

@@ -3,16 +3,16 @@ import { promisify } from 'node:util'
 
 export interface QemuImgOptions {
   timeoutMs: number
-  /** The user that it runs as; null: the service's own. Only root may choose. */
+  /** The user that qemu-img runs as; null: the service's own. Only root may choose. */
   owner?: { uid: number; gid: number } | null
   signal?: AbortSignal
-  /** The folder that relative paths start from; its user need not have access to the folders above. */
+  /** The folder that relative paths start from; the user need not have access to the folders above. */
   cwd?: string
-  /** The size beyond which it may not write a file. */
+  /** The largest size of a file that qemu-img may write. */
   fileBytes?: number
-  /** True: it has no network. The service must be able to build walls. */
+  /** True: qemu-img has no network, which requires namespaces. */
   isAlone?: boolean
-  /** True: it runs at the lowest priority for CPU and disk. */
+  /** True: qemu-img runs at the lowest priority for CPU and disk. */
   isNice?: boolean
 }
 
@@ -21,8 +21,8 @@ const MEMORY_BYTES = 2 * 2 ** 30
 const OUTPUT_BYTES = 2 ** 20
 
 /**
- * Runs qemu-img, on bytes that may be a customer's, under limits. It ends with this service, as it holds the lock of a
- * disk whose machine could not start else.
+ * Runs qemu-img under limits, because a customer may have made the bytes. It ends with the service: its lock on a disk
+ * would otherwise keep the machine from starting.
  * @param args paths are absolute, or start from `cwd`
  * @returns its output
  * @throws as execFile does: with `code`, `stderr` and `killed`
@@ -41,7 +41,7 @@ export async function qemuImg(
   const running = promisify(execFile)(program, rest, {
     timeout: timeoutMs,
     killSignal: 'SIGKILL',
-    // It needs no more of our environment, which holds secrets.
+    // The rest of the service's environment holds secrets.
     env: { PATH: process.env.PATH ?? '/usr/bin:/bin', LC_ALL: 'C' },
     maxBuffer: OUTPUT_BYTES,
     ...(signal && { signal }),
@@ -52,13 +52,13 @@ export async function qemuImg(
   try {
     return (await running).stdout
   } catch (error) {
-    // This waits for its end, because a process that is being killed still holds the lock of its disk.
+    // A process that is being killed still holds the lock of its disk.
     if (child.pid !== undefined) await ended
     throw error
   }
 }
 
-/** The command that runs another one in a network of its own. In a user namespace without a mapping, files stay its. */
+/** Returns a prefix that runs a command in an empty network. A user namespace without a mapping keeps file access. */
 function withoutNetwork(): string[] {
   return ['unshare', '--net', ...(process.getuid?.() === 0 ? [] : ['--user']), '--']
 }

@@ -27,7 +27,7 @@ function read(text: string): [string, string][] {
   })
 }
 
-test('our vendor data is read back as it was written, whatever a key comment holds', () => {
+test('the vendor data is read back unchanged, whatever an SSH key’s comment contains', () => {
   const comment = fc.string({
     unit: fc.constantFrom(...'abnt \\"\'`$(){}[],:;#=|&<>*?~!%é€\t'),
     maxLength: 30,
@@ -52,7 +52,7 @@ test('our vendor data is read back as it was written, whatever a key comment hol
   )
 })
 
-test('no value can pretend to be another line or path', () => {
+test('no value can pass for another line or path', () => {
   const text = JSON.stringify({
     'a=b\nusers.0.name': 'x\nuser-data:users.0.name=root',
     'c:d': '\u0001\u001b[2J\u007f!',
@@ -63,7 +63,7 @@ test('no value can pretend to be another line or path', () => {
   ])
 })
 
-test('the usual YAML of a cloud-config is understood', () => {
+test('the usual YAML of a cloud-config is parsed', () => {
   const text = `#cloud-config
 # comment: yes
 hostname: "web: 1"  # a name
@@ -109,7 +109,7 @@ last: >-
   ])
 })
 
-test('nonsense ends, and harms nothing', () => {
+test('invalid input neither hangs the reader nor does harm', () => {
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom(...'{}[]":,-|> \n\\#ab'), maxLength: 80 }), (text) => {
       for (const [name] of [...read(text), ...read(`{${text}`)]) expect(name).toMatch(/^[\w.-]*$/)

@@ -11,7 +11,7 @@ import type { Checksums } from '../../images.ts'
 import { fetchSource } from './source.ts'
 import { ImageServer } from './test-server.ts'
 
-/** Someone who signs, with GnuPG. */
+/** A signer with a key of GnuPG. */
 interface Signer {
   home: string
   fingerprint: string
@@ -92,7 +92,7 @@ const work = () => ({
 
 const NOT_SIGNED = /not signed by the key [0-9A-F]{40} of its vendor/
 
-test('an image is taken whose checksum the vendor has signed, apart or in the list itself', async () => {
+test('an image is accepted if the vendor signed its checksum, in a separate file or in the list itself', async () => {
   publish()
   expect(await fetched()).toEqual(server.body)
   server.texts.set('/SUMS', gpg(vendor, ['--clearsign'], list()))
@@ -132,7 +132,7 @@ test('a list that was changed after it was signed is refused', async () => {
   expect(server.ranges).toEqual([])
 })
 
-test('a file that is not the one of the signed list is refused, swapped or cut off', async () => {
+test('a file that does not match the signed list is refused, whether swapped or truncated', async () => {
   publish()
   const whole = server.body
   server.body = Buffer.from('another image'.repeat(1000))
@@ -141,7 +141,7 @@ test('a file that is not the one of the signed list is refused, swapped or cut o
   await expect(fetched()).rejects.toThrow('does not match its sha512')
 })
 
-test('nothing comes by plain http from another machine, nor after a redirect to it', async () => {
+test('nothing is downloaded by plain HTTP from another machine, not even after a redirect', async () => {
   publish()
   const plain = { url: 'http://192.0.2.1/disk.img', sha512: 'a'.repeat(128) }
   await expect(fetchSource({ type: 'url', ...plain }, work())).rejects.toThrow(

@@ -78,7 +78,7 @@ function fromServer(): ImageSource {
   return { type: 'url', url: server.url(), sha256: sha256(server.body) }
 }
 
-/** Waits for an image, and cuts off or stalls each half answer once its bytes have arrived. */
+/** Waits for an image, and cuts off or stalls each partial reply once its bytes have arrived. */
 function waitCutting(store: LocalImages, image: ImageSpec, interrupt: () => void) {
   return store.wait(image, ({ progress }) => progress > 0.3 && progress < 0.5 && interrupt())
 }
@@ -88,7 +88,7 @@ function shelved(): string[] {
   return readdirSync(path.join(dir, 'data/images')).filter((name) => name.length === 64)
 }
 
-test('many callers share one download, and the next start knows the image at once', async () => {
+test('concurrent callers share one download, and the next start finds the image at once', async () => {
   const store = openStore()
   const image = spec(fromServer())
   expect(await store.state(image)).toEqual({ state: 'absent' })
@@ -108,7 +108,7 @@ test('many callers share one download, and the next start knows the image at onc
   expect(await later.list()).toEqual([found])
 })
 
-test('a connection that is cut off goes on where it was', async () => {
+test('a download resumes where its connection was cut off', async () => {
   server.answers = ['half', 503, 'normal']
   const found = await waitCutting(openStore(), spec(fromServer()), () => server.cut())
   expect(server.ranges[0]).toBe('')
@@ -117,7 +117,7 @@ test('a connection that is cut off goes on where it was', async () => {
   expect(readFileSync(found.disk)).toEqual(server.body)
 })
 
-test('a connection that stalls is given up and gone on from', async () => {
+test('a stalled connection is abandoned, and another one resumes the download', async () => {
   server.answers = ['half']
   const found = await waitCutting(openStore(), spec(fromServer()), () => clock.fire())
   expect(server.ranges[1]).toMatch(/^bytes=[1-9]/)
@@ -130,7 +130,7 @@ test('a server that ignores ranges sends the file from the start', async () => {
   expect(readFileSync(found.disk)).toEqual(server.body)
 })
 
-test('a file that changed between two tries is fetched anew', async () => {
+test('a file that changed between two attempts is downloaded from the beginning', async () => {
   const changed = diskImage('b')
   server.answers = ['half']
   const image = spec({ type: 'url', url: server.url(), sha256: sha256(changed) })
@@ -142,7 +142,7 @@ test('a file that changed between two tries is fetched anew', async () => {
   expect(server.ranges).toHaveLength(2)
 })
 
-test('pieces of two versions glued together by a server are noticed and fetched anew', async () => {
+test('a download that mixes two versions of a file is detected and repeated', async () => {
   const changed = diskImage('b')
   server.answers = ['half', 'glue']
   const image = spec({ type: 'url', url: server.url(), sha256: sha256(changed) })
@@ -154,7 +154,7 @@ test('pieces of two versions glued together by a server are noticed and fetched 
   expect(server.ranges).toHaveLength(3)
 })
 
-test('a wrong checksum is a failure that is told, kept for a while and then tried again', async () => {
+test('a wrong checksum is reported for a while, and then the image is tried again', async () => {
   const store = openStore()
   const image = spec({ type: 'url', url: server.url(), sha512: 'f'.repeat(128) })
   await expect(store.wait(image)).rejects.toThrow(/does not match its sha512/)
@@ -170,7 +170,7 @@ test('a wrong checksum is a failure that is told, kept for a while and then trie
   expect(await store.ensure(image)).toMatchObject({ state: 'preparing' })
 })
 
-test('sources are tried in their order and a failure says what each said', async () => {
+test('sources are tried in order, and a failure reports the error of each', async () => {
   server.answers = [404]
   const file: ImageSource = { type: 'file', path: path.join(dir, 'made') }
   const found = await openStore().wait(spec(fromServer(), file))
@@ -191,14 +191,14 @@ test('sources are tried in their order and a failure says what each said', async
   expect(log.join('\n')).toContain(path.join(dir, 'none'))
 })
 
-test('a server that keeps failing is given up after some tries', async () => {
+test('a server that keeps failing is given up after some attempts', async () => {
   server.answers = [503, 503, 503]
   await expect(openStore().wait(spec(fromServer()))).rejects.toThrow(
     /could not be downloaded after 3 attempts: the server answered 503/,
   )
 })
 
-test('an image will be built here only where nothing answers that has it', async () => {
+test('an image is expected to be built here only if none of its servers answers', async () => {
   const build = { type: 'build', name: 'micro' } as const
   const url = { type: 'url', url: server.url() } as const
   const nowhere = { type: 'url', url: 'http://127.0.0.1:1/image.qcow2' } as const
@@ -213,7 +213,7 @@ test('nothing is downloaded without a checksum', async () => {
   expect(server.ranges).toEqual([])
 })
 
-test('a list of checksums that nobody signed is used only where the template says so, and must name the image', async () => {
+test('an unsigned list of checksums is used only if the template allows it, and must name the image', async () => {
   server.texts.set('/SHA256SUMS', `${'0'.repeat(64)} *other.img\n${sha256(server.body)} *disk.img\n`)
   const checksums_url = server.url('SHA256SUMS')
   const listed = { type: 'url', url: server.url(), checksums_url } as const
@@ -226,7 +226,7 @@ test('a list of checksums that nobody signed is used only where the template say
   )
 })
 
-test('lists of checksums are understood in both forms', () => {
+test('lists of checksums are read in both forms', () => {
   const [a, b] = ['a'.repeat(64), 'B'.repeat(128)]
   expect(findChecksum(`${a}  ./x.img\r\n`, 'x.img')).toEqual({ algorithm: 'sha256', hex: a })
   expect(findChecksum(`# x.img: 5 bytes\nSHA256 (x.img) = ${a}\nSHA512 (x.img) = ${b}\n`, 'x.img')).toEqual({
@@ -241,7 +241,7 @@ test('lists of checksums are understood in both forms', () => {
   ).toBeNull()
 })
 
-test('a store that is closed mid-way leaves what it has for the next', async () => {
+test('a store closed midway leaves its partial download to the next', async () => {
   server.answers = ['half']
   const first = openStore()
   const image = spec(fromServer())
@@ -252,7 +252,7 @@ test('a store that is closed mid-way leaves what it has for the next', async () 
   expect(server.ranges[1]).toMatch(/^bytes=[1-9]/)
 })
 
-test('a process that is killed mid-way leaves what it has for the next, and nothing half-made', async () => {
+test('a process killed midway leaves its partial download to the next, and no incomplete image', async () => {
   server.answers = ['half']
   const code = `import { LocalImages } from ${JSON.stringify(path.join(import.meta.dirname, 'store.ts'))}
     new LocalImages({ dataDir: ${JSON.stringify(path.join(dir, 'data'))} })
@@ -271,7 +271,7 @@ test('a process that is killed mid-way leaves what it has for the next, and noth
   expect(readdirSync(path.join(dir, 'data/images/tmp'))).toEqual([])
 })
 
-test('two stores on one folder end with one image', async () => {
+test('two stores in one folder produce one image', async () => {
   const image = spec(fromServer())
   const [one, two] = await Promise.all([openStore().wait(image), openStore().wait(image)])
   expect(one).toEqual(two)
@@ -279,7 +279,7 @@ test('two stores on one folder end with one image', async () => {
   expect(readdirSync(path.join(dir, 'data/images/tmp'))).toEqual([])
 })
 
-test('an image that was cut off on disk is not taken for whole, and made anew', async () => {
+test('an image truncated on disk is detected and prepared again', async () => {
   const store = openStore()
   const image = spec(fromServer())
   const { disk } = await store.wait(image)
@@ -289,7 +289,7 @@ test('an image that was cut off on disk is not taken for whole, and made anew', 
   expect(readFileSync((await store.wait(image)).disk)).toEqual(server.body)
 })
 
-test("an operator's raw file is converted, and made anew when the file changes", async () => {
+test("an operator's raw file is converted, and converted again when the file changes", async () => {
   const store = openStore()
   const sector = Buffer.alloc(512 * 1024)
   sector.writeUInt16BE(0x55aa, 510)
@@ -304,7 +304,7 @@ test("an operator's raw file is converted, and made anew when the file changes",
   expect(await store.ready(image)).toEqual(found)
 })
 
-test("an operator's ISO is kept as it came, apart from disks, and a file that is none is refused", async () => {
+test("an operator's ISO is kept unchanged and apart from disks, and a file that is not an ISO is refused", async () => {
   server.body = bootableIso('An installer')
   const iso = { ...spec(fromServer()), isIso: true }
   const made = await openStore().wait(iso)
@@ -319,7 +319,7 @@ test("an operator's ISO is kept as it came, apart from disks, and a file that is
   await expect(wrong).rejects.toThrow(/not an ISO image/)
 })
 
-test('an image that would take the space that guests may still need is refused before it comes', async () => {
+test('an image that would take space reserved for guests is refused before its download', async () => {
   const file = path.join(dir, 'own.img')
   writeFileSync(file, server.body)
   const sources: ImageSource[] = [fromServer(), { type: 'file', path: file }]
@@ -360,7 +360,7 @@ function buildScript(text: string): string {
   return scripts
 }
 
-test('a build that fails says why in its own sentence; an unknown build is refused', async () => {
+test('a failed build reports its own error message, and an unknown build is refused', async () => {
   const scripts = buildScript('echo progress 0.5 halfway; echo "error There is no mirror."; exit 1')
   const seen: string[] = []
   const waiting = openStore(scripts).wait(spec({ type: 'build', name: 'micro' }), ({ detail }) =>

@@ -18,7 +18,7 @@ export interface Card {
   isProbed?: boolean
 }
 
-/** The next hop of the routes to guests: an address that no guest can take from another, and that nobody asks for. */
+/** The next hop of the routes to guests: an address that no guest can take from another, and that nobody resolves. */
 const NEXT_HOP = { ipv4: '169.254.1.2', ipv6: 'fe80::2' }
 
 /** Returns lines for `ip -batch` that create a card, also over the remains of one. */

@@ -162,7 +162,7 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
       expect(await reach(world.internet, 'tcp', HOST, 24_001)).toMatch(/from/)
     })
 
-    test('no change opens what both sides of it close, or closes what both allow', async () => {
+    test('no moment of a change opens a port closed before and after, or closes one open before and after', async () => {
       const [two, sets] = [card(2, null), [web, [...web, rule({ ports: at(443) })]]]
       await put(web)
       type Count = { asked: number; answered: number }
@@ -185,7 +185,7 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
       expect(open.answered).toBe(open.asked)
     })
 
-    test('servers with equal rules share a chain, and one that nobody needs is gone', async () => {
+    test('servers with equal rules share a chain, and an unused chain is deleted', async () => {
       const change = (card: object, and: object) => world.service.tell({ do: 'change', card, and })
       await change(card(1, web), card(2, [...web].reverse()))
       expect(new Set(await chains()).size).toBe(1)
@@ -195,7 +195,7 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
       expect(await chains()).toEqual([])
     })
 
-    test('damage to a firewall’s rules is repaired at the next look', async () => {
+    test('damage to a firewall’s rules is repaired at the next check', async () => {
       await put(web)
       const [name = ''] = (await chains()).map((chain) => chain.replace('chain ', ''))
       const harms = [

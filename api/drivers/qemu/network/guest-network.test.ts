@@ -49,7 +49,7 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
       expect(await world.internet.ask('tcp', HOST, 24_005)).not.toMatch(/from/)
     })
 
-    test('guests reach the internet and the resolver, and are the host there', async () => {
+    test('guests reach the internet and the resolver from the address of the host', async () => {
       expect(await both((protocol) => one.reach(protocol, FAR, 80))).toEqual([
         `tcp from ${HOST}`,
         expect.stringMatching(`^udp from ${HOST} `),
@@ -141,7 +141,7 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
       expect(await one.reach('tcp', FAR, 25)).toBe('ECONNREFUSED')
     })
 
-    test("UDP of a guest takes no port of a service of the host's, and nothing that is meant for it", async () => {
+    test("a guest's UDP neither takes a port of the host's services nor receives their packets", async () => {
       const answer = await one.reach('udp', FAR, 80, { from: 5353 })
       expect(Number(answer.split(' ')[3])).toBeGreaterThanOrEqual(32_768)
       expect(await world.internet.reach('udp', HOST, 5353)).toMatch(/^udp from 198.51.100.1/)
@@ -157,7 +157,7 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
       return /lladdr (\S+)/.exec(neighbours)?.[1] ?? ''
     }
 
-    test('forged packets of a guest get nowhere', async () => {
+    test('forged packets of a guest are dropped', async () => {
       await one.reach('tcp', FAR, 80)
       const found = await gatewayMac()
       const all = frames(found, world.card(1).mac)
@@ -172,7 +172,7 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
       ])
     })
 
-    test('a guest is as fast as its plan, in each direction, and from then on when that changes', async () => {
+    test('a guest has the bandwidth of its plan in each direction, and changes apply at once', async () => {
       const inside = await world.inside()
       const limits = async () => {
         const { stdout } = await promisify(execFile)('sh', ['-c', `${inside.join(' ')} nft list ruleset`])
@@ -221,7 +221,7 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
       expect(await world.service.tell({ do: 'look' })).toEqual([])
     })
 
-    test('traffic is counted outside of the guest, and of each by itself', async () => {
+    test('traffic is counted outside of the guest, separately for each', async () => {
       type Traffic = Record<string, { rx: number; tx: number }>
       const before = await world.service.tell<Traffic>({ do: 'traffic' })
       expect(await one.tell({ do: 'pour', host: FAR, port: 80, bytes: 300_000 })).toBeGreaterThan(300_000)
@@ -232,7 +232,7 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
       expect(grown('m2', 'tx')).toBeLessThan(2_000)
     })
 
-    test('connections that a guest opens and tries to send mail are counted, of each by itself', async () => {
+    test('a guest’s new connections and attempts to send mail are counted, separately for each', async () => {
       type Counted = Record<string, { counts: Record<'opened' | 'mailsRefused' | 'txPackets', number> }>
       const before = await world.service.tell<Counted>({ do: 'traffic' })
       expect(await one.reach('tcp', FAR, 25)).toBe('ECONNREFUSED')
@@ -400,7 +400,7 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
       return Number((await promisify(execFile)(program, args)).stdout)
     }
 
-    test('a flood from outside gets only its share of the tracked connections', async () => {
+    test('a flood from outside fills only its share of the connection tracking table', async () => {
       const before = await remembered()
       // This is well above the bound; pasta takes milliseconds for each of them.
       for (const first of [2_000, 8_000])
@@ -413,14 +413,14 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
       expect(await one.reach('tcp', FAR, 80)).toMatch(/from/)
     })
 
-    test('a guest that sends pieces without ends leaves its neighbours theirs', async () => {
+    test('a guest that sends incomplete fragments does not break those of its neighbours', async () => {
       const way: [string, string] = [addressesOf(1).ipv4.address, FAR]
       expect(await askLong(two, FAR, 80)).toMatch(/^udp from/)
       for (const size of [8, 1400]) expect(await sendPieces(one, way, size, 6_000)).toBe('')
       expect(await askLong(two, FAR, 80)).toMatch(/^udp from/)
     })
 
-    test('a guest that floods keeps to its share of the connections that are remembered', async () => {
+    test('a guest that floods fills only its share of the connection tracking table', async () => {
       const before = await remembered()
       for (let round = 0; round < 3; round++)
         await one.tell({ do: 'flood', host: FAR, first: 1 + round * 9_000, last: 9_000 * (round + 1) })
@@ -431,7 +431,7 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
       ])
     })
 
-    test('a guest that floods takes no place in the record from others, and what it lacks is said', async () => {
+    test('a guest that floods displaces no records of others, and its missing records are reported', async () => {
       await one.tell({ do: 'flood', host: FAR, first: 40_000, last: 43_000 })
       expect(await two.reach('udp', FAR, 587)).toMatch(/^udp from/)
       for (let looks = 0; looks < 20; looks++) await world.service.tell({ do: 'look' })
@@ -459,7 +459,7 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
     const missedBy = (serverId: string) =>
       record().reduce((sum, [, id, kind, n]) => sum + (id === serverId && kind === 'more' ? Number(n) : 0), 0)
 
-    test('two installations on one host do not meet', async () => {
+    test('two installations on one host are isolated from each other', async () => {
       const [first, folder] = [world.service, mkdtempSync(join(tmpdir(), 'berth-network-'))]
       if (as === 'user') chownSync(folder, 4242, 4242)
       const second = await world.startService(folder)
@@ -475,7 +475,7 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
       rmSync(folder, { recursive: true })
     })
 
-    test('damage to the network is repaired at the next look, and guests have it back', async () => {
+    test('damage to the network is repaired at the next check, and guests reach it again', async () => {
       const works = async () => {
         expect(await one.reach('tcp', FAR, 80)).toMatch(/from/)
         expect(await world.host.reach('tcp', '127.0.0.1', 24_001)).toMatch(/from/)
@@ -500,7 +500,7 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
       }
     })
 
-    test('an address that the host gets is closed to guests at the next look, and no damage', async () => {
+    test('a new address of the host is closed to guests at the next check, and does not count as damage', async () => {
       const address = '198.51.100.77'
       await world.host.run(`ip addr add ${address}/32 dev eth0`)
       expect(await world.service.tell({ do: 'look' })).toEqual([

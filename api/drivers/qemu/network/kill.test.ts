@@ -44,7 +44,7 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
       )
     }
 
-    test('a namespace that only its machines hold is found by them, and they keep their network', async () => {
+    test('a namespace that only its machines hold is found through them, and they keep their network', async () => {
       await restart([world.card(1), world.card(2)])
       await world.loseNamespace()
       expect(await one.reach('tcp', FAR, 80)).toMatch(/from/)
@@ -54,7 +54,7 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
       expect(await world.service.tell({ do: 'look' })).toEqual([])
     })
 
-    test('a service killed in the middle of a change leaves all of the old or all of the new', async () => {
+    test('a service killed in the middle of a change leaves the old state or the new one, never a mix', async () => {
       const before = [world.card(1), world.card(2)] as const
       const port = { protocol: 'tcp', hostPort: 24_009, port: 80 } as const
       const after = [
@@ -92,7 +92,7 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
       expect(await one.reach('tcp', FAR, 80)).toMatch(/from/)
     })
 
-    test('a service killed as a machine comes leaves no card that nobody knows, and no port open', async () => {
+    test('a service killed while it adds a machine leaves no unknown card, and no open port', async () => {
       const known = [world.card(1), world.card(2)]
       const cards = async () => (await run([...(await world.inside()), 'ip', '-o', 'link'])).match(/ g\d+/g)
       for (const delay of moments(2, 15)) {
@@ -108,7 +108,7 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
       }
     })
 
-    test('a service killed as a machine goes leaves all of its network or none, and the next takes the rest away', async () => {
+    test('a service killed while it removes a machine leaves all of its network or none, and the next cleans up', async () => {
       const known = [world.card(1), world.card(2)]
       const ofThird = async (inside: readonly string[]) => {
         const links = await run([...inside, 'ip', '-o', 'link'])

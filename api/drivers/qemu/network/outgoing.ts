@@ -4,20 +4,20 @@ import type { Nft } from './elements.ts'
 import { UPLINK } from './rules.ts'
 
 const TABLE = 'inet berth_sent'
-/** A guest's connections that are recorded one by one; the others are counted. */
+/** The limit to which a guest's connections are recorded one by one; those above it are only counted. */
 const RECORDED = 'rate over 1/second burst 200 packets'
-/** The most connections that wait for the service: 300 guests that flood for as long as any is kept. */
+/** The most connections that wait for the service, enough for 300 guests that flood all the time. */
 const SIZE = 262_144
 const KEPT = `size ${SIZE}; flags dynamic, timeout; timeout ${KEPT_MS / 1000}s;`
 
-/** Rules of the table, by which its loss is noticed. */
+/** The number of rules in the table; another number shows damage. */
 const RULES = 11
-/** Missed connections are counted by the kernel, and written once in so many looks. */
+/** The kernel counts missed connections, and the count is recorded after this many checks. */
 const LOOKS = 20
 
 /**
- * Rules that note each connection which leaves by the host's own address, once, with the port that it leaves from. They
- * are in a table of their own, as the other one is read whole every few seconds.
+ * Rules that record each connection from the host's own address once, with its source port. They have a separate table,
+ * because the other one is read completely every few seconds.
  */
 export const OUTGOING_RULES = `
 add table ${TABLE}
@@ -76,8 +76,8 @@ export class Recorder {
   }
 
   /**
-   * Writes them down before the kernel forgets them: after a crash between, some are found twice.
-   * @param keeping the protocols whose connections leave this machine by the port that they leave the namespace by
+   * Records connections before the kernel forgets them; a crash in between can record some twice.
+   * @param keeping the protocols whose connections keep their source port from the namespace to the host
    * @param serverOf returns the server that has a card
    * @returns false if the rules are missing
    */
@@ -97,7 +97,7 @@ export class Recorder {
       ...counted.map(([card, count]) => ({ at: now, serverId: serverOf(card), count })),
     ]
     await this.#log.add(entries, now, isWhole)
-    // Others may expire before they are deleted, which would fail.
+    // Deleting an element that has just expired would fail.
     const lasting = sent.filter(({ expires }) => expires > 5)
     const lines = [
       ...lasting.map(({ set, card, protocol, port, address, remotePort }) => {
@@ -110,7 +110,7 @@ export class Recorder {
     return isWhole
   }
 
-  /** Notes that no guest is left. */
+  /** Records that no guest is left. */
   async rest(): Promise<void> {
     await this.#log.rest()
   }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { agedPasta } from './pasta-uplink.ts'
 
-test('a pasta that breaks connections is told from newer ones by what it says of its version', () => {
+test('a pasta that breaks connections is recognized by the version that it reports', () => {
   for (const aged of [
     'pasta unknown version\nCopyright',
     'passt 0.0~git20230309.7c7625d-1',

@@ -27,7 +27,7 @@ alarm 600; $| = 1; print "ready\n"; while (1) { recv(S, my $b, 2000, 0); $n++ if
 const STORM = `socket(S, 17, 3, 0x0300) or die; my ($i, $f) = @ARGV;
 my $to = pack("SniSCCa8", 17, 3, $i, 1, 0, 6, ""); send(S, pack("H*", $f), 0, $to) for 1 .. 20000`
 
-test('a look at many networks looks at each link a few times only, and finds nothing to do where all is well', () => {
+test('a check of many networks reads each link only a few times, and changes nothing if all is well', () => {
   const many = Array.from({ length: 4_000 }, (_, at) => {
     const hex = at.toString(16).padStart(4, '0')
     const cards = [1, 2, 3, 4, 5, 6, 7, 8].map((network) => ({
@@ -52,7 +52,7 @@ test('a look at many networks looks at each link a few times only, and finds not
   const bridges = [...new Set(places.map(({ bridge }) => bridge))].map((ifname) => ({ ifname }))
   const known = places.map(({ name, mac }) => ({ mac, ifname: name, state: 'static' }))
   expect(privateLines(many, [...links, ...bridges], known)).toEqual({ ip: [], bridge: [] })
-  // Searching everything for each card would be a billion looks.
+  // A search of all links for each card would take a billion reads.
   expect(looks).toBeLessThan(4 * links.length)
 })
 
@@ -91,7 +91,7 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
       expect(await guest(1).ask('tcp', '10.1.0.1', 80)).not.toMatch(/from/)
     })
 
-    test('a server sends by its card in its own name only, and nothing but IPv4', async () => {
+    test('a server can send only IPv4 from its own address by its card', async () => {
       const bridge = /link.ether (\S+)/.exec(await within('ip', 'link', 'show', 'n5'))?.[1] ?? ''
       const frames = privateFrames(CARDS[1] as PrivateCard, CARDS[2] as PrivateCard, bridge) // of the four
       const others = [guest(2), guest(3), guest(4), world.internet, world.host]
@@ -102,7 +102,7 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
       await meet()
     })
 
-    test('a storm of a server comes as a breeze to the others', async () => {
+    test('a broadcast storm of a server is limited before it reaches others', async () => {
       const frames = privateFrames(CARDS[1] as PrivateCard, CARDS[2] as PrivateCard, TWO) // of the four
       const index = /^\d+/.exec(await guest(1).run('ip -o link show c5'))?.[0] ?? ''
       await guest(2).tell({ do: 'watch', program: COUNT })
@@ -124,7 +124,7 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
       await meet()
     })
 
-    test('damage to private networks is repaired at the next look', async () => {
+    test('damage to private networks is repaired at the next check', async () => {
       const harms: [string, string[]][] = [
         ['its private networks', ['ip', 'link', 'delete', 'n5']],
         ['its private networks', ['ip', 'link', 'set', 'p1n5', 'nomaster']],
@@ -153,7 +153,7 @@ describe.runIf(process.getuid?.() === 0).each(['root', 'user'] as const)(
       expect(await world.service.tell({ do: 'look' })).toEqual([])
     })
 
-    test('a machine that left a network neither hears nor sends there, and unused networks are removed', async () => {
+    test('a machine that left a network neither receives nor sends there, and unused networks are removed', async () => {
       await world.service.tell({ do: 'change', card: network(1, { cards: [] }) })
       expect(await guest(2).ask('tcp', ONE, 91)).not.toMatch(/from/)
       expect(await guest(1).ask('udp', TWO, 92)).not.toMatch(/from/)

@@ -1,7 +1,7 @@
 import type { ServerNetwork } from '../../driver.ts'
 import { cardOf, UPLINK } from './rules.ts'
 
-/** Room for all that some connections have in flight: pasta sends as much at once as each guest's window allows. */
+/** The queue holds the data in flight of several connections, since pasta fills each guest's window at once. */
 export const QUEUE_BYTES = 8 * 2 ** 20
 /** Classes are numbered from 1 to 65,534. */
 const CLASSES = 0xfffe

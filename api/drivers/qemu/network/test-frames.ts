@@ -99,7 +99,7 @@ function tooLong(source: string, target: string, datagram: string): string {
   return `86dd60000000${u16(length(body))}3aff${from}${to}${body}`
 }
 
-/** A connection as its guest sees it and, by the guest's public address, as others do. */
+/** A connection from the view of its guest and, with the guest's public address, of its peer. */
 interface Seen {
   inside: [address: string, port: number]
   outside: string
