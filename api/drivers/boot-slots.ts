@@ -1,6 +1,6 @@
 /**
- * Decides if one more machine may boot. An owner who holds a slot leaves the last free one to others, so that slow
- * guests of one owner do not delay another owner's first.
+ * Decides if one more machine may boot. The last free slot is reserved for owners without a booting machine, so that
+ * one owner's slow guests do not delay another owner's first.
  * @param booting the owners of booting machines, one entry for each machine
  */
 export function mayBoot(owner: string, booting: readonly string[], slots: number): boolean {

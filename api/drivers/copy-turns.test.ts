@@ -4,7 +4,7 @@ import { CopyTurns } from './copy-turns.ts'
 
 const HOUR = 3600_000
 
-/** A host that copies disks, and the hours after which each copy had its turn. */
+/** A simulated host that copies disks, and records the hours after which each copy had its turn. */
 class Host {
   readonly clock = new ManualClock()
   readonly turns = new CopyTurns(this.clock)
@@ -41,7 +41,7 @@ class Host {
   }
 }
 
-test('disks that only waste their turns delay others by one of them, and come after all who wait', async () => {
+test('disks that only waste their turns delay others by a single turn, and then go to the end of the queue', async () => {
   const host = new Host()
   for (let server = 0; server < 20; server++) host.ask('hostile', 4, false)
   for (const owner of ['ann', 'ben', 'eve'])
@@ -67,7 +67,7 @@ test('slow copies that are made take turns with those of others', async () => {
   expect(host.hoursOf('ann')).toEqual([4, 8.5, 13])
 })
 
-test('a lost turn is forgotten after a copy, or a day; a short one counts for nothing', async () => {
+test('a wasted turn is forgiven after a copy or a day, and a short one does not count', async () => {
   const asked = async (host: Host) => {
     host.ask('ben', 1, true)
     host.ask('ann', 1, true)

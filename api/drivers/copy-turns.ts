@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 import { FairQueue } from '../concurrency.ts'
 
-/** A turn without a finished copy counts against its owner if it took longer than this. Every copy may take this long. */
+/** A turn without a finished copy counts against its owner if it took longer than this, which any copy may take. */
 export const LOST_MS = 600_000
 const HELD_AGAINST_MS = 24 * 3600_000
 
@@ -41,7 +41,7 @@ export class CopyTurns {
     }
   }
 
-  /** Ends the present turn. @param isMade false if it ended without a copy, for whatever reason */
+  /** Ends the current turn. @param isMade false if it ended without a copy, for whatever reason */
   release(isMade: boolean): void {
     const now = this.#clock.now()
     const { owner: last = '', since = now } = this.#holder ?? {}
@@ -61,7 +61,7 @@ export class CopyTurns {
   }
 
   /**
-   * Calls back if the present turn takes too long, whatever it does: a guest can make each part of a copy slow.
+   * Calls back if the current turn takes too long, whatever it does: a guest can make each part of a copy slow.
    * @returns a function to call at the end of the turn
    */
   limit(timeoutMs: number, expire: () => void): () => void {

@@ -9,7 +9,7 @@ export interface DiskHeader {
   virtualSizeBytes: number
 }
 
-/** A file that is no usable disk image. The message is for its owner. */
+/** A file that is not a usable disk image. The message is for its owner. */
 export class UnusableDisk extends Error {
   override readonly name = 'UnusableDisk'
 }
@@ -51,10 +51,9 @@ const FOREIGN: readonly [name: string, remedy: string, magic: string, at: number
 ]
 
 /**
- * Reads the header of an untrusted disk image. It comes before qemu-img, which would open the files that a header
- * names. Only the content decides the format. Sources: QEMU's docs/interop/qcow2.txt, VMware's Virtual Disk Format
- * 1.1,
- * Microsoft's VHD specification and MS-VHDX.
+ * Reads the header of an untrusted disk image, before qemu-img could open the files that it names. Only the content
+ * decides the format. Sources: QEMU's docs/interop/qcow2.txt, VMware's Virtual Disk Format 1.1, Microsoft's VHD
+ * specification and MS-VHDX.
  * @throws UnusableDisk
  */
 export async function readDiskHeader(readBytes: ReadBytes, size: number): Promise<DiskHeader> {
@@ -101,7 +100,7 @@ const ISO_SECTOR = 2048
 const ISO_DESCRIPTORS = 16
 
 /**
- * Checks that an untrusted file begins as an ISO 9660 or UDF image does (ECMA-119, ECMA-167). Nothing else of it is read.
+ * Checks that an untrusted file begins as an ISO 9660 or UDF image does (ECMA-119, ECMA-167), and reads no further.
  * @throws UnusableDisk
  */
 export async function requireIso(read: ReadBytes): Promise<void> {

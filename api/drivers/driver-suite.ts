@@ -22,20 +22,20 @@ export interface DriverWorld {
   network(serverId: string): ServerNetwork
   /** The number of machines that may boot at the same time; null: any number, because they boot immediately. */
   bootSlots: number | null
-  /** An image whose guest never gets past its loader, where machines boot. */
+  /** An image whose guest never gets past its boot loader, if the driver boots machines. */
   loader?: ImageSpec
-  /** The figures that this engine does not measure. */
+  /** Figures that this engine does not measure. */
   unknown?: readonly (keyof Measurement)[]
-  /** Lets time pass until this holds. @throws Error if it does not hold within the time that a boot may take */
+  /** Lets time pass until the condition holds. @throws Error if that takes longer than a boot may */
   until(what: string, holds: () => Promise<boolean>): Promise<void>
-  /** Makes the machine vanish, as a bug in QEMU or the kernel's memory killer would. */
+  /** Makes the machine vanish, as a bug in QEMU or the kernel's OOM killer would. */
   crash(serverId: string): Promise<void>
-  /** Writes to the disk of a machine that is off, and reads it; needed where there are snapshots. */
+  /** Writes to the disk of a machine that is off, and reads it; required if the driver has snapshots. */
   write?(serverId: string, data: string): Promise<void>
   read?(serverId: string): Promise<string | null>
   /** Returns the hash of the login user's password in a running guest. */
   passwordHash(serverId: string): Promise<string>
-  /** The service ends and starts again: `driver` is a new one over the same machines. */
+  /** Restarts the service: `driver` is then a new one over the same machines. */
   restart(): Promise<void>
   /** The names of everything that is left of a machine: processes, files, ports. */
   leftovers(serverId: string): Promise<string[]>
@@ -43,8 +43,8 @@ export interface DriverWorld {
 }
 
 /**
- * Tests of everything that driver.ts promises. Every driver runs them, the simulator too, so that results on the
- * simulator are known to hold on real machines.
+ * Tests everything that driver.ts promises. Every driver, including the simulator, runs the suite, so that results on
+ * the simulator also hold on real machines.
  */
 export function driverSuite(name: string, makeWorld: () => Promise<DriverWorld>): void {
   describe(`${name} as a driver`, () => {
@@ -120,7 +120,7 @@ export function driverSuite(name: string, makeWorld: () => Promise<DriverWorld>)
       expect(await world.leftovers(id)).toEqual([])
     })
 
-    test('a command to remove an older disk leaves a machine alone that has a newer one', async () => {
+    test('a command to remove an older disk does not touch a machine with a newer one', async () => {
       const id = await made('renewed', { diskId: '2' })
       // It keeps the name of the disk that it has, whatever it is defined with.
       await made(id, { diskId: '1' })
@@ -133,7 +133,7 @@ export function driverSuite(name: string, makeWorld: () => Promise<DriverWorld>)
       expect(await world.leftovers(id)).toEqual([])
     })
 
-    test('a machine keeps the disk that it has, and one that should have a disk is given no other', async () => {
+    test('a machine keeps its disk, and a machine whose disk is missing does not get another', async () => {
       await refused(world.driver.define({ ...world.spec('diskless'), image: null }), 'not_found')
       await world.driver.destroy('diskless')
       const id = await made('kept')
@@ -143,7 +143,7 @@ export function driverSuite(name: string, makeWorld: () => Promise<DriverWorld>)
       expect(await world.leftovers(id)).toEqual([])
     })
 
-    test('a machine starts once it is connected, and stays so when it is defined anew', async () => {
+    test('a machine starts only once it is connected, and stays connected when it is defined again', async () => {
       const id = 'connected'
       const networks = new Map([id, 'nobody'].map((name) => [name, world.network(name)] as const))
       await world.driver.connect(networks)
@@ -207,7 +207,7 @@ export function driverSuite(name: string, makeWorld: () => Promise<DriverWorld>)
       expect(await world.leftovers(id)).toEqual([])
     })
 
-    test('what a machine has used is counted from its start, and anew from the next', async () => {
+    test('the usage of a machine is counted from its last start', async () => {
       const measure = async (id: string) => (await world.driver.measure([id, 'nobody'])).get(id)
       expect(await world.driver.measure(['nobody'])).toEqual(new Map())
       const id = await made('measured')
@@ -260,7 +260,7 @@ export function driverSuite(name: string, makeWorld: () => Promise<DriverWorld>)
       for (const id of [...ids, last]) await world.driver.destroy(id)
     })
 
-    test('who boots much holds up nobody else, and boots on when a guest is past its loader, ready or not', async (t) => {
+    test('an owner who boots many machines delays nobody else, and a guest past its loader frees its slot', async (t) => {
       const slots = world.bootSlots ?? t.skip('machines are up at once')
       const ids = Array.from({ length: slots - 1 }, (_, index) => `greedy-${index}`)
       for (const id of [...ids, 'greedy-last']) await made(id, { owner: 'greedy' })
@@ -276,7 +276,7 @@ export function driverSuite(name: string, makeWorld: () => Promise<DriverWorld>)
 
     imageTests(() => world, made)
 
-    test('a machine boots a rescue system until that is ended, and its own disk before and after', async (t) => {
+    test('a machine boots the rescue system until the rescue ends, and its own disk before and after', async (t) => {
       if (!(await world.driver.host()).features.includes('rescue')) t.skip('there is no rescue system here')
       const id = await made('rescued')
       const boot = async () => {
@@ -378,7 +378,7 @@ export function driverSuite(name: string, makeWorld: () => Promise<DriverWorld>)
       expect(await world.driver.listSnapshots()).toEqual(new Map())
     })
 
-    test('an unfinished snapshot survives the service, and can be removed', async (t) => {
+    test('an unfinished snapshot survives a restart of the service, and can be removed', async (t) => {
       if (!(await hasSnapshots())) t.skip('there are no snapshots here')
       await refused(world.driver.snapshot('nobody', 'of-nobody'), 'not_found')
       const id = await made('halfway')
@@ -417,7 +417,7 @@ export function driverSuite(name: string, makeWorld: () => Promise<DriverWorld>)
       expect(await world.leftovers(id)).toEqual([])
     })
 
-    test('a guest gets ready after a start and anew after a reset, and turns itself off', async () => {
+    test('a guest becomes ready after a start and again after a reset, and can turn itself off', async () => {
       const isBooting = async () =>
         world.bootSlots !== null && expect(await world.driver.ready(id)).toBeNull()
       const id = await started('guest')

@@ -3,7 +3,7 @@ export interface SnapshotSpec {
   snapshotId: string
 }
 
-/** A disk image in a file of a customer, all of which was received. */
+/** A disk image in a customer's file that was received completely. */
 export interface FileSpec {
   /** Files of different owners take turns. Opaque to drivers. */
   owner: string
@@ -52,12 +52,12 @@ export type VerifyState =
   /** The snapshot exists, but can only be exported and not read, so its copy off site must be compared instead. */
   | { state: 'exported' }
 
-/** The sign that a system is up: its agent answered, a login appeared on its console, or its init runs its services. */
+/** The evidence that a system is up: its agent answered, its console shows a login, or its init runs the services. */
 export const bootSigns = ['agent', 'console', 'init'] as const
 export type BootSign = (typeof bootSigns)[number]
 
 export type TrialState =
-  /** Nothing was begun, because another trial runs or the host is busy. */
+  /** No trial was begun, because another one runs or the host is busy. */
   | { state: 'queued' }
   | { state: 'booting' }
   | { state: 'booted'; sign: BootSign }

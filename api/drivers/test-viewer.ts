@@ -1,6 +1,6 @@
 import type { Console } from './console.ts'
 
-/** For tests: a viewer of a screen, which asks for whole pictures in raw pixels of 32 bits (RFC 6143). */
+/** For tests: a viewer of a screen, which requests full updates in raw 32-bit pixels (RFC 6143). */
 export class TestViewer {
   readonly #screen: Console
   #held = Buffer.alloc(0)

@@ -1,4 +1,4 @@
-/** The last words of a system that does not start, in the consoles of boot loaders, kernels and init systems. */
+/** The last messages of boot loaders, kernels and init systems on the console of a system that does not start. */
 const FAILURES = new RegExp(
   [
     ...['Kernel panic - not syncing', 'Unable to mount root fs', 'root file system cannot be mounted'],
@@ -6,10 +6,10 @@ const FAILURES = new RegExp(
     ...['grub rescue>', 'No bootable device', 'not a bootable disk'],
   ].join('|'),
 )
-/** An initial RAM disk may run the same init system, but it offers no login. */
+/** Only a login counts, since an initial RAM disk may run the same init system, but offers none. */
 const SUCCESSES = /^[^\r\n]{0,200}login: ?$|Reached target .{0,20}Multi-User System/m
 
-/** Searches the end of a console. @returns the words that show a failure, and if others show that the system is up */
+/** Searches the end of a console. @returns the message of a failure, and whether the system is up */
 export function bootWords(console: Buffer): { failure: string | null; isUp: boolean } {
   const text = console.toString('latin1')
   return { failure: FAILURES.exec(text)?.[0] ?? null, isUp: SUCCESSES.test(text) }

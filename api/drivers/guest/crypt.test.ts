@@ -22,7 +22,7 @@ test('a salt is cut to 16 characters', () => {
   expect(sha512Crypt('x', 'abcdefghijklmnopqrst')).toBe(sha512Crypt('x', 'abcdefghijklmnop'))
 })
 
-test('a hash is of its password only, and never the same twice', () => {
+test('a hash matches its own password only, and hashing twice gives different hashes', () => {
   const hash = hashPassword('secret')
   expect(isHashOf('secret', hash)).toBe(true)
   expect(isHashOf('Secret', hash)).toBe(false)

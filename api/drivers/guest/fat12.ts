@@ -1,5 +1,5 @@
 /**
- * Writes a 1.44 MB FAT12 volume with a label and a few files in its root, and reads it again: just enough for a NoCloud
+ * Writes and reads a 1.44 MB FAT12 volume with a label and a few files in its root directory: just enough for a NoCloud
  * seed. After Microsoft's "FAT: General Overview of On-Disk Format" (fatgen103).
  */
 
@@ -76,7 +76,7 @@ function writeBootSector(image: Buffer, label: string): void {
   image.writeUInt16LE(SECTORS, 19)
   image[21] = 0xf8 // fixed disk
   image.writeUInt16LE(FAT_SECTORS, 22)
-  image.writeUInt16LE(32, 24) // sectors per track, heads: of no meaning here, but some readers want them
+  image.writeUInt16LE(32, 24) // sectors per track, heads: meaningless here, but some readers require them
   image.writeUInt16LE(2, 26)
   image[36] = 0x80
   image[38] = 0x29

@@ -50,7 +50,7 @@ function filesOf(image: Buffer): Map<string, string> {
   return files
 }
 
-test('our settings are vendor data, and the customer has said nothing', () => {
+test('without user data of the customer, the seed has only the vendor data of the service', () => {
   const files = filesOf(seedVolume(settings))
   expect([...files.keys()].sort()).toEqual(['meta-data', 'network-config', 'user-data', 'vendor-data'])
   expect(files.get('meta-data')).toBe('instance-id: "srv-1"\nlocal-hostname: "web-1"\n')
@@ -76,7 +76,7 @@ test('our settings are vendor data, and the customer has said nothing', () => {
   })
 })
 
-test('a guest is told its addresses, and asks for them only if it was not', () => {
+test('a guest gets its addresses from the seed, and uses DHCP only if the seed has none', () => {
   const config = (interfaces: SeedSettings['interfaces']) =>
     JSON.parse(filesOf(seedVolume({ ...settings, interfaces })).get('network-config') ?? '')
   const card = { match: { macaddress: '52:54:00:12:34:56' }, 'set-name': 'eth0' }
@@ -99,7 +99,7 @@ test('a guest is told its addresses, and asks for them only if it was not', () =
   expect(config([{ mac, addresses: [] }]).ethernets.id0).toEqual({ ...card, dhcp4: true })
 })
 
-test('a seed that is told of private cards says so by their MAC addresses, and all else as before', () => {
+test('private cards are added to a seed by their MAC addresses, and the rest of the seed stays', () => {
   const before = seedVolume({ ...settings, userData: '#!/bin/sh\n', passwordHash: '$6$x$y' })
   const card = { network: 5, mac: '52:54:0a:00:00:01', address: '10.1.0.2', prefixLength: 24 }
   const after = withCards(before, settings, [card])
@@ -124,7 +124,7 @@ test('user data of 64 KB arrives byte for byte', () => {
   expect(filesOf(seedVolume({ ...settings, userData })).get('user-data')).toBe(userData)
 })
 
-test('a password opens ssh for passwords, and root may be the user', () => {
+test('a password enables SSH logins by password, and the user may be root', () => {
   const files = filesOf(seedVolume({ ...settings, username: 'root', passwordHash: '$6$x$y' }))
   const config = JSON.parse((files.get('vendor-data') ?? '').replace('#cloud-config\n', ''))
   expect(config).toMatchObject({ ssh_pwauth: true, disable_root: false })

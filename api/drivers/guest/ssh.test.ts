@@ -38,7 +38,7 @@ const probe = new SshProbe()
 afterAll(() => probe.close())
 const question = { host: '127.0.0.1', patienceMs: 300, handshakeMs: 60_000, waitedMs: 0, lingers: false }
 const ask = (port: number, more: Partial<typeof question> = {}) => probe.ask({ ...question, port, ...more })
-/** The same for a server that answers, however busy the machine is. */
+/** Asks with a generous time limit, for servers that do answer, however busy the test machine is. */
 const patiently = (port: number, more: Partial<typeof question> = {}) =>
   ask(port, { patienceMs: 60_000, ...more })
 
@@ -67,7 +67,7 @@ test('every type of key that a server has is read, as ssh-keygen shows it', asyn
   expect(await patiently(port)).toEqual(keys.map(({ key }) => key))
 })
 
-test('a key is believed only when the server signs with it', async () => {
+test('a key counts only if the server signs with it', async () => {
   const [shown, own] = ['ecdsa', 'ecdsa'].map((type) => parsed(readFileSync(keyFile(type))))
   if (!shown || !own) throw new Error('There are two keys')
   shown.sign = (data, algorithm) => own.sign(data, algorithm)
@@ -82,7 +82,7 @@ function parsed(privateKey: Buffer): ssh2.ParsedKey {
   return key
 }
 
-test('nobody there, or somebody silent, is not ready', async () => {
+test('a guest without a listener, or with a silent one, is not ready', async () => {
   const port = await serve(() => {})
   expect(await ask(port)).toBeNull()
   expect(await ask(1)).toBeNull()
@@ -134,7 +134,7 @@ test('a server that chooses a huge prime does not make the service calculate', a
   const port = await serve((socket) =>
     socket.write(Buffer.concat([greeting('diffie-hellman-group-exchange-sha256'), group])),
   )
-  await ask(1) // the thread is there
+  await ask(1) // starts the thread
   // CPU time of this thread alone: neither other programs nor other threads count.
   const before = process.threadCpuUsage()
   expect(await patiently(port)).toEqual([])
@@ -142,12 +142,12 @@ test('a server that chooses a huge prime does not make the service calculate', a
   expect((user + system) / 1000).toBeLessThan(250)
 })
 
-test('a server that stalls in the middle holds a question no longer than its limit', async () => {
+test('a server that stalls midway delays a probe no longer than its limit', async () => {
   const port = await serve((socket) => socket.write(greeting('curve25519-sha256')))
   expect(await patiently(port, { handshakeMs: 500 })).toEqual([])
 })
 
-test('a thread that hangs is ended, and the next question gets another', async () => {
+test('a thread that hangs is ended, and the next probe gets another', async () => {
   const busy = new SshProbe(new URL('data:text/javascript,for (;;);'))
   onTestFinished(() => busy.close())
   const hasty = { ...question, port: 1, patienceMs: 100, handshakeMs: 100 }
@@ -155,7 +155,7 @@ test('a thread that hangs is ended, and the next question gets another', async (
   expect(await busy.ask(hasty)).toBeNull()
 })
 
-test('a guest that takes its time is waited for on the connection that it has, not asked again and again', async () => {
+test('a slow guest is awaited on its open connection, instead of being probed again and again', async () => {
   let connections = 0
   const port = await serve((socket) => {
     connections += 1

@@ -27,7 +27,7 @@ const IDENT = 'SSH-2.0-Berth'
 /** Lines before the banner are allowed (RFC 4253, 4.2); a key exchange offer is about 1 kB. */
 const READ_LIMIT = 32 * 1024
 const LINGER_MS = 15_000
-/** A guest that answers soon is noticed soon; a slow guest need not serve one connection after the other. */
+/** Short pauses notice a fast guest early; longer ones spare a slow guest one connection after the other. */
 const PAUSE_MS = { first: 300, longest: 5_000 }
 const TRIES = 3
 const MSG_KEXINIT = 20

@@ -5,16 +5,16 @@ import { MOST_CARDS, type PrivateCard } from '../driver.ts'
 /** The gateway of all routed cards: Incus sets it up on each member. */
 export const ROUTED_GATEWAY = '169.254.0.1'
 
-/** A device, as Incus keeps it. */
+/** The configuration of a device in Incus. */
 export type Device = Readonly<Record<string, string>>
 export type Devices = Readonly<Record<string, Device>>
 
-/** The prefix of a project's private network names: they are in a project that others may share. */
+/** Returns the prefix of a project's private network names, since other projects may share their namespace. */
 export function prefixFor(project: string): string {
   return `b-${createHash('sha256').update(project).digest('hex').slice(0, 8)}-`
 }
 
-/** The range of a card's network, and its router. */
+/** Returns the range of a card's network, and its router. */
 export function networkOfCard({ address, prefixLength }: PrivateCard): { range: string; router: string } {
   const range = networkAround(`${address}/${prefixLength}`) ?? ''
   return { range, router: `${rangeOf(range).at(1n)}/${prefixLength}` }
@@ -40,12 +40,12 @@ export function privateDevices(held: Devices | null, cards: readonly PrivateCard
   return Object.fromEntries(devices)
 }
 
-/** The names of the networks that a machine has cards in. */
+/** Lists the networks that a machine has cards in. */
 export function privateNetworks(devices: Devices | null, prefix: string): string[] {
   return Object.values(devices ?? {}).flatMap(({ network }) => (network?.startsWith(prefix) ? [network] : []))
 }
 
-/** The cards that a machine has already, exactly as wanted. */
+/** Returns the wanted cards that a machine already has unchanged. */
 export function heldCards(
   held: Devices | null,
   cards: readonly PrivateCard[],
@@ -61,14 +61,14 @@ function deviceOf({ network }: PrivateCard): string {
   return `n${network}`
 }
 
-/** The guest's names of a machine's private cards. */
+/** Lists the names of a machine's private cards in its guest. */
 export function privateNames(devices: Devices | null): string[] {
   return Object.entries(devices ?? {}).flatMap(([device, { name = '' }]) =>
     /^n\d+$/.test(device) ? [name] : [],
   )
 }
 
-/** The addresses that Incus has set on the card already, for images that would otherwise use DHCP. */
+/** Repeats the addresses that Incus sets on the card, because images would otherwise use DHCP. */
 export function networkConfig(address: string, nameservers: readonly string[]): string {
   const eth0 = {
     addresses: [`${address}/32`],
@@ -78,7 +78,7 @@ export function networkConfig(address: string, nameservers: readonly string[]): 
   return configText({ eth0 })
 }
 
-/** The configuration with the machine's present private cards, for its next boot. */
+/** Adds the machine's current private cards to its configuration, for its next boot. */
 export function withPrivate(config: string, devices: Devices, cards: readonly PrivateCard[]): string {
   const before: { ethernets: Record<string, object> } = JSON.parse(config)
   const inner = cards.flatMap((card) => {

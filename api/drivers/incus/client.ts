@@ -106,7 +106,7 @@ export class Endpoint {
         : http.request({ ...options, socketPath: this.#socketPath, host: 'incus', path })
     giveUpConnecting(request)
     const answered = once(request, 'response')
-    // An error of the upload is also an error of the request.
+    // An error without a listener would end the service; the request reports it.
     if (file === undefined) request.end(text)
     else pipeline(createReadStream(file), request).catch(() => {})
     const [response] = await answered
@@ -262,7 +262,7 @@ function giveUpConnecting(request: ClientRequest): void {
   })
 }
 
-/** A path with its query, without undefined values. */
+/** Appends a query to a path, without undefined values. */
 export function at(path: string, query: Readonly<Record<string, string | undefined>> = {}): string {
   const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined)
   return given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`

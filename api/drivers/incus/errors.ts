@@ -21,7 +21,7 @@ const TEXTS: readonly [RegExp, Refusal][] = [
   [/already exists|UNIQUE constraint/i, 'exists'],
   [/address already in use/i, 'port_taken'],
   [/currently in use|that is in use|still in use/i, 'in_use'],
-  // The compressor of an export that finds no room closes its pipe.
+  // The compressor of an export closes its pipe when the disk is full.
   [/no space left|quota exceeded|read\/write on closed pipe/i, 'disk_full'],
   [/(image|volume) size|exceeds specified/i, 'too_small'],
   [/no suitable cluster member|couldn't find a cluster member|cluster member is evacuated/i, 'no_member'],

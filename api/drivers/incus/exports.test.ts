@@ -59,7 +59,7 @@ const exportsOf = async (snapshotId: string) => {
 const isReady = async (snapshotId: string) =>
   (await world.driver.listSnapshots([snapshotId])).get(snapshotId)?.isReady
 
-test('a snapshot that the cluster has lost comes back from its export, as it was', async () => {
+test('a snapshot that the cluster has lost is restored from its export unchanged', async () => {
   expect((await world.driver.host()).features).toContain('backups')
   const ids = ['kept', 'kept-2']
   for (const id of ids) {
@@ -67,7 +67,7 @@ test('a snapshot that the cluster has lost comes back from its export, as it was
     await world.write(id, `data of ${id}`)
     await copied(id, `of-${id}`)
   }
-  // On both members: what one has is read through the other.
+  // Each member runs one of these machines, since files of a member can be read through the other.
   const found = await ask<{ name: string; location: string }[]>(
     at('/1.0/instances', { project: PROJECT, recursion: '1' }),
   )
@@ -108,7 +108,7 @@ test('a snapshot that the cluster has lost comes back from its export, as it was
   expect(await world.raw().names()).toEqual([])
 })
 
-test('half an export is made anew, one that is sent is removed, and each has another name', async () => {
+test('an incomplete export is made again, a sent one is removed, and no two have the same name', async () => {
   const { call } = world.raw()
   await world.driver.define(world.spec('half'))
   await copied('half', 'halved')
@@ -127,7 +127,7 @@ test('half an export is made anew, one that is sent is removed, and each has ano
   expect(await world.raw().names()).toEqual([])
 })
 
-test('a guest makes its export neither larger than its room nor endless', async () => {
+test('a guest can make its export neither larger than its space nor endless', async () => {
   const id = 'hostile'
   await world.driver.define(world.spec(id))
   await world.driver.connect(new Map([[id, world.network(id)]]))
@@ -154,7 +154,7 @@ test('a guest makes its export neither larger than its room nor endless', async 
   expect(await world.raw().names()).toEqual([])
 })
 
-test('an export that comes back and finds no room in the cluster fails for that reason, and leaves nothing', async () => {
+test('an import fails with a clear reason if the cluster has no space, and leaves nothing behind', async () => {
   const part = randomBytes(PART)
   const all = Array.from({ length: 300 }, () => part)
   const hash = createHash('sha256')
@@ -169,7 +169,7 @@ test('an export that comes back and finds no room in the cluster fails for that 
   expect(await world.raw().names()).toEqual([])
 })
 
-test('nothing is exported on a member that has no room of its own for exports', async () => {
+test('nothing is exported on a member without separate space for exports', async () => {
   const client = world.cluster.client()
   for (const target of world.cluster.names) {
     const body = { config: { 'storage.backups_volume': '' } }

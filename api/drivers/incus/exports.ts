@@ -22,7 +22,7 @@ const KEPT_MS = 24 * 3600_000
 /** The time for an export, its reading, or an import. */
 const EXPORT_MS = 6 * 3600_000
 const SETTLE_MS = 60_000
-/** The largest export, as a multiple of the disk's size: blocks that a guest shares or compresses are exported whole. */
+/** The largest export relative to the disk: blocks that a guest shares or compresses are exported in full. */
 const MOST_GROWTH = 2
 const GIB = 2 ** 30
 /**
@@ -36,15 +36,15 @@ interface ExportParts extends Parts {
 }
 
 /**
- * The snapshots of a cluster as exports of Incus. An export lies on its member until it is sent, so that all processes
- * read the same bytes. What is brought back lies on this host until it is whole, and is imported then.
+ * Exports and imports snapshots of a cluster. An export stays on its member until it is sent, so that all processes
+ * read the same bytes. A copy brought back is collected on this host, and imported once it is complete.
  */
 export class IncusExports implements SnapshotFiles {
   readonly areExports = true
   readonly #parts: ExportParts
-  /** Exports that this process waits for, by instance; at most one is under way. Each stays until a call has its end. */
+  /** Exports of this process by instance, at most one of which runs. Each stays until a call has seen its end. */
   readonly #jobs = new Map<string, { made: Promise<string>; isEnded: boolean }>()
-  /** The last exports that were read whole. */
+  /** The last exports that were read completely. */
   readonly #known = new Map<string, SnapshotFile>()
 
   constructor(parts: ExportParts) {
@@ -103,7 +103,7 @@ export class IncusExports implements SnapshotFiles {
     }
   }
 
-  /** The names of a snapshot's exports, also unfinished ones. */
+  /** Lists a snapshot's exports, including unfinished ones. */
   async #names(instance: string): Promise<string[]> {
     const path = this.#path(instance, '/backups', { recursion: '1' })
     const found = await this.#parts.client.get<{ name: string }[]>(path).catch(unless('missing'))
@@ -151,7 +151,7 @@ export class IncusExports implements SnapshotFiles {
     return renamed.body.name
   }
 
-  /** A guest decides how large its export is, and nothing ends one but the end of its room. @throws DriverError */
+  /** Requires bounded space for exports, because only a full disk stops a guest's export. @throws DriverError */
   async #requireWalls(target: string | undefined): Promise<void> {
     const { client, zone } = this.#parts
     const { driver } = await client.get<{ driver: string }>(`/1.0/storage-pools/${zone.storage_pool}`)
@@ -205,7 +205,7 @@ export class IncusExports implements SnapshotFiles {
     }
   }
 
-  /** An import stays on the member that receives it: the one of the zone with the most free space. */
+  /** Finds the zone's member with the most free space, because an import stays on the member that receives it. */
   async #roomiest(): Promise<Endpoint> {
     const { client, members, zone } = this.#parts
     const names = await members.online()
@@ -231,7 +231,7 @@ export class IncusExports implements SnapshotFiles {
     return best.endpoint
   }
 
-  /** True if Incus exports a snapshot at the moment, also if the process that wanted it is gone. */
+  /** True if Incus is exporting a snapshot, even for a process that is gone. */
   async #isGoing(instance: string): Promise<boolean> {
     const path = at('/1.0/operations', { recursion: '1', project: this.#parts.zone.project })
     const byStatus = await this.#parts.client.get<Record<string, { resources: unknown }[]>>(path)
@@ -264,7 +264,7 @@ export class IncusExports implements SnapshotFiles {
   }
 }
 
-/** The export that a file is. @throws DriverError not_found for any other name, since it becomes part of a path */
+/** Returns the name of the export behind a file. @throws DriverError not_found for any other name, since it becomes part of a path */
 function exportOf(file: string): string {
   const name = file.slice(0, -ENDING.length)
   if (!file.endsWith(ENDING) || !WHOLE.test(name)) throw new DriverError('not_found', 'No such export.')

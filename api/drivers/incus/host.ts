@@ -13,7 +13,7 @@ export interface IncusServer {
 
 /** The time that a caller waits: without a quorum, members take 5 s to refuse, or never answer. */
 const WAIT_MS = { first: 2_000, later: 1_000, silent: 0 }
-/** The greatest age of figures that replace a late answer. */
+/** The maximum age of figures that replace a late answer. */
 const STALE_MS = 15_000
 
 /** The facts of a zone's cluster. A cluster that does not answer must not delay callers. */
@@ -68,7 +68,7 @@ export class Host {
       cpuTypes,
       features: featuresOf(this.#zone, { hasVolumes }),
       ...{ cores, ramMb },
-      // Storage shares blocks, so nobody knows how much snapshots take alone: at most as much as is used.
+      // Storage shares blocks, so the exact share of snapshots is unknown, but at most all used space.
       diskGb: Math.max(0, diskGb - Math.min(keptGb, usedGb)),
       warnings: ['Servers are containers, which share a kernel: for people you trust'],
     }

@@ -24,7 +24,7 @@ async function started(id: string): Promise<string> {
   return id
 }
 
-/** An instance without a disk's data, as half a copy is. */
+/** An instance without the data of its disk, as an interrupted copy leaves it. */
 const EMPTY = { source: { type: 'none' }, devices: { root: { type: 'disk', path: '/', pool: 'default' } } }
 
 async function copied(id: string, snapshotId: string): Promise<void> {
@@ -45,7 +45,7 @@ async function printed(console: Console, wanted: string): Promise<string> {
   return text
 }
 
-test('a console shows what its guest prints, also to a second viewer, and takes what is typed', async () => {
+test('a console shows the guest’s output to every viewer, and passes on their input', async () => {
   const id = await started('console')
   const first = await world.driver.openConsole(id)
   first.write(Buffer.from('\recho $((6 * 7))-fold\r'))
@@ -80,7 +80,7 @@ test('guests reach neither each other nor their host, by the rules that operator
   for (const id of [a, b]) await world.driver.destroy(id)
 })
 
-test('an instance whose creation broke off is created anew, or deleted', async () => {
+test('an instance whose creation was interrupted is created again, or deleted', async () => {
   for (const id of ['half', 'half-again']) {
     await world.driver.define(world.spec(id))
     await world.cluster.breakOff(`b-${id}`)
@@ -92,12 +92,12 @@ test('an instance whose creation broke off is created anew, or deleted', async (
   }
 })
 
-test('a snapshot whose copy broke off is copied anew, from the moment that was fixed first', async () => {
+test('a snapshot whose copy was interrupted is copied again, from the moment that was fixed first', async () => {
   const id = 'torn'
   await world.driver.define(world.spec(id))
   await world.write(id, 'then')
   const { call, names } = world.raw()
-  // Each of these is left behind by a process, or by Incus, that ends in the middle.
+  // A process or an Incus that ends midway can leave each of these behind.
   await call(`/instances/b-${id}/snapshots`, { name: 'd-torn-1-000001' })
   await call(`/instances/b-${id}/snapshots`, { name: 's-torn-1' })
   for (const name of ['d-torn-1-000002', `t-${id}-000003`, 't-other-000004'])
@@ -172,7 +172,7 @@ test('links in the way of its seed are removed from a restored disk, and lead to
   expect(await world.leftovers(id)).toEqual([])
 })
 
-test('operations end without the events of the cluster, and by another of its addresses', async () => {
+test('operations finish without events of the cluster, and through another of its addresses', async () => {
   const { address, close } = await world.cluster.deaf()
   onTestFinished(async () => {
     close()
@@ -184,7 +184,7 @@ test('operations end without the events of the cluster, and by another of its ad
   expect(await world.driver.inspect('deaf')).toEqual({ power: 'absent' })
 })
 
-test('a plan’s speed is asked of Incus for both directions, and taken back', () => {
+test('a plan’s bandwidth limits a card in both directions, and can be lifted', () => {
   const card = JSON.stringify({ mac: '52:54:00:12:00:01', address: '10.64.0.6' })
   const instance: Instance = {
     ...{ name: 'b-fast', status_code: 103, location: 'none', last_used_at: '', architecture: 'x86_64' },

@@ -64,9 +64,9 @@ export interface IncusOptions {
   folder?: string | undefined
 }
 
-/** Milliseconds between looks for machines that turned off without an event. */
+/** Milliseconds between checks for machines that turned off without an event. */
 const TEND_MS = 5_000
-/** For at most this many networks each machine is read by itself; for more, the list of all. */
+/** A call for at most this many machines reads each by itself; a larger call reads the list of all. */
 const FEW = 8
 /** The time that a guest has to obey its power button; callers usually give up sooner. */
 const SHUTDOWN_SECONDS = 600
@@ -365,11 +365,11 @@ export class IncusDriver extends WithoutDevices implements Driver {
     }
   }
 
-  /** @returns the instance that it turned off; null: there is none */
+  /** @returns the instance that was turned off; null: there is none */
   async #turnOff(serverId: string): Promise<Instance | null> {
     this.#watch.forget(serverId)
     if (!(await this.#instances.find(serverId))) return null
-    // A machine that is away is not known to be off.
+    // This read fails if the member is down, because its machine may still be running.
     const instance = await this.#instances.get(serverId)
     // An instance whose creation was interrupted can be neither changed nor started.
     await this.#instances.write(serverId, (found) => changed(found, powered('off'))).catch(unless('missing'))

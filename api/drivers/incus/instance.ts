@@ -28,14 +28,14 @@ const CODES = { stopped: 102, running: 103, error: 112 }
 /** The service's own data, kept with the instance: there is no other storage. */
 const KEYS = {
   server: 'user.berth.server',
-  /** `on` from a start until we turn it off: an instance that is off in between turned off by itself. */
+  /** `on` from a start until the service turns it off: an instance that is off in between turned off by itself. */
   power: 'user.berth.power',
   network: 'user.berth.network',
   card: 'user.berth.card',
   disk: 'user.berth.disk',
   /** The time in milliseconds after which any process may remove a trial. */
   until: 'user.berth.until',
-  /** The group of the zone that a trial is of: zones may share a project. */
+  /** The group of the trial's zone, because zones may share a project. */
   group: 'user.berth.group',
 } as const
 
@@ -57,13 +57,13 @@ const PREFIX = 'b-'
 /** The most processes and threads of a guest, because the host's table is limited. */
 const MOST_PROCESSES = 4096
 
-/** @throws DriverError not_found for what can't be the name of an instance */
+/** @throws DriverError not_found if the id can't be part of an instance's name */
 export function nameOf(serverId: string): string {
   if (!/^[A-Za-z0-9-]{1,60}$/.test(serverId)) throw new DriverError('not_found', 'Invalid id of a machine')
   return `${PREFIX}${serverId}`
 }
 
-/** The server of an instance; null: it is not ours. */
+/** Returns the server of an instance; null: the instance is not Berth's. */
 export function serverIdOf(name: string): string | null {
   return name.startsWith(PREFIX) ? name.slice(PREFIX.length) : null
 }
@@ -73,7 +73,7 @@ interface Place {
   nameservers: readonly string[]
 }
 
-/** The first card of a machine: routed, so that guests have no segment in common. */
+/** The first card of a machine, which is routed so that guests share no network segment. */
 interface Card {
   mac: string
   address: string
@@ -136,7 +136,7 @@ function limitsOf({ cpu, ramMb }: Pick<MachineSpec, 'cpu' | 'ramMb'>): Record<st
   }
 }
 
-/** The parts of an instance that are written back. */
+/** The parts of an instance that the service writes. */
 type Written = Pick<
   Instance,
   'architecture' | 'ephemeral' | 'stateful' | 'profiles' | 'description' | 'config' | 'devices'
@@ -169,7 +169,7 @@ export function resized(instance: Instance, spec: MachineSpec): Written {
 
 /**
  * An instance with a volume.
- * @param pool with whether all members reach it: an evacuation ends at an instance whose volume it can't take along
+ * @param pool says if all members reach it, because an evacuation fails at an instance whose volume it can't move
  */
 export function withVolume(
   instance: Instance,
@@ -188,8 +188,8 @@ export function withoutVolume(instance: Instance, volumeId: string): Written {
 }
 
 /**
- * The settings of a copy of a machine that never starts. Incus adds those of the machine to the ones given, so each device
- * is replaced by none: cards and ports belong to the machine.
+ * Returns the settings of a copy of a machine that never starts. Incus merges them with the machine's own, so each
+ * device is overridden with `none`: cards and ports belong to the machine.
  */
 export function copyOf({ devices }: Instance) {
   const { root = {}, ...others } = devices ?? {}
@@ -202,7 +202,7 @@ export function copyOf({ devices }: Instance) {
   }
 }
 
-/** Only machines take a range of users; copies take none. */
+/** Copies take no id range of the host, since only machines run. */
 const COPIED = { 'security.idmap.isolated': 'false', [EVACUATION]: 'migrate' }
 
 /** A copy of a machine without the machine's settings, logins and devices. */
@@ -242,7 +242,7 @@ export function trialOf(
   }
 }
 
-/** True if a trial is one of a zone with this group; its member answers. */
+/** True if a trial belongs to a zone with this group and its member answers. */
 export function isTrialOf({ config }: Instance, group: string | undefined): boolean {
   // Incus keeps no empty values.
   return config !== null && (config[KEYS.group] ?? '') === (group ?? '')
@@ -258,7 +258,7 @@ export function diskGbOf({ devices }: Instance): number {
   return gigabytes(devices?.root?.size)
 }
 
-/** The size of a disk or volume in GB, as we write it. */
+/** Parses the size of a disk or volume in GB, in the form that the service writes. */
 export function gigabytes(size: string | undefined): number {
   return Number(/^(\d+)GiB$/.exec(size ?? '')?.[1] ?? 0)
 }

@@ -31,7 +31,7 @@ export class Instances {
     return this.#client.get<Instance[]>(at('/1.0/instances', { project, recursion: '1' }))
   }
 
-  /** Reads from the list, because a question to the instance itself waits for its member, which may be gone. */
+  /** Reads from the list, because a request for the instance itself waits for its member, which may be down. */
   async find(serverId: string): Promise<Instance | null> {
     const project = this.#project
     const query = { project, recursion: '1', filter: `name eq ${nameOf(serverId)}` }
@@ -48,12 +48,12 @@ export class Instances {
   }
 
   /**
-   * Changes an instance, read anew; null changes nothing. If somebody else was quicker, it tries again: else a change of
-   * its cards could undo one of its volumes.
+   * Reads and changes an instance; null changes nothing. Retries after a concurrent change, because a change of its
+   * cards could otherwise undo one of its volumes.
    */
   async write(serverId: string, change: (instance: Instance) => object | null): Promise<void> {
     for (let tries = 1; ; tries++) {
-      // The instance itself is asked only if its member answers.
+      // This read fails early if the member is down; the next one would hang.
       await this.get(serverId)
       const { value, tag } = await this.#client.tagged<Instance>(this.path(serverId))
       const body = change(value)
@@ -102,9 +102,9 @@ export class Instances {
   }
 
   /**
-   * Looks at the members that are being evacuated or restored, and at those that are evacuated: what was stopped there
-   * is started when they are restored.
-   * @returns the state of a machine in view of that
+   * Finds members that are evacuated, or being evacuated or restored: machines stopped there start again with the
+   * restore.
+   * @returns a function that corrects the state of a machine accordingly
    */
   async moves(): Promise<(instance: Instance, state: MachineState) => MachineState> {
     const path = at('/1.0/operations', { recursion: '1', 'all-projects': 'true' })

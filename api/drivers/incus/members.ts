@@ -5,7 +5,7 @@ import { type Instance, memoryOf, serverIdOf } from './instance.ts'
 
 interface ClusterMember {
   server_name: string
-  /** The address at which other members reach it. */
+  /** The address at which other members reach this one. */
   url: string
   status: string
   groups: string[]
@@ -34,9 +34,9 @@ const HARDWARE_MS = 60_000
  * to refuse each request. It must not delay the answers of others.
  */
 const ANSWER_MS = 800
-/** The greatest age of a description that replaces a late one. */
+/** The maximum age of a description that replaces a late one. */
 const KEPT_MS = 300_000
-/** The greatest age of a list of instances. */
+/** The maximum age of a list of instances. */
 const LIST_MS = 2_000
 const GB = 2 ** 30
 /** Storage drivers that all members share count once. */
@@ -58,7 +58,7 @@ export class Members {
   readonly #asking = new Map<string, Promise<void>>()
   /** The memory of instances that are being created, by member: lists do not show them yet. */
   readonly #coming = new Map<string, number>()
-  /** The members of machines that were destroyed and had volumes, which lie there. */
+  /** The members of destroyed machines whose volumes are still there. */
   readonly #homes = new Map<string, string>()
   #storage: Promise<string> | null = null
 
@@ -107,7 +107,7 @@ export class Members {
     return SIZED_STORAGE.includes(await this.#storageDriver())
   }
 
-  /** Remembers the member of a machine that is destroyed, for the one that may follow it. */
+  /** Remembers the member of a destroyed machine, for a later machine with the same id. */
   remember(serverId: string, member: string): void {
     this.#homes.delete(serverId)
     this.#homes.set(serverId, member)
@@ -167,7 +167,7 @@ export class Members {
     const { member } = best
     const count = (change: number) => this.#coming.set(member, (this.#coming.get(member) ?? 0) + change)
     count(ramMb)
-    // A caller that asked for the list earlier counts this machine all the same.
+    // Callers that still have an older list count this machine, too.
     return { target: member, done: () => void setTimeout(count, LIST_MS, -ramMb).unref() }
   }
 
@@ -186,7 +186,7 @@ export class Members {
     return Promise.all(members.map((member) => this.#hardwareOf(member ?? '', member ?? undefined)))
   }
 
-  /** The hardware of a member, as it was some time ago if its answer is late; null if that is not known. */
+  /** Returns a member's hardware, or the last known if its answer is late; null if none is known. */
   async #hardwareOf(name: string, target: string | undefined): Promise<Fresh<Hardware> | null> {
     const known = this.#hardware.get(name)
     if (known && !isOld(known)) return known
@@ -215,7 +215,7 @@ export class Members {
       }
       this.#hardware.set(name, { at: performance.now(), value })
     } catch {
-      // A later call asks the member again; until then it is left out.
+      // A later call asks the member again; until then the member is left out.
     } finally {
       this.#asking.delete(name)
     }

@@ -45,7 +45,7 @@ const answers = (id: string, address: string) =>
 
 const around = { listen: '', uplink: UPLINK, project: PROJECT, prefix: prefixFor(PROJECT) }
 
-/** Those of the private networks inside, as OVN has them. */
+/** Lists the internal switches of private networks in OVN. */
 const switches = async () => (await world.cluster.networks()).filter((name) => name.endsWith('-ls-int'))
 
 async function nothingIsLeft(): Promise<void> {
@@ -73,7 +73,7 @@ test('guests meet by cards that come while they run, keep them over a restart, a
   await answers('ann', bob.address)
   await answers('bob', ann.address)
 
-  // The service comes and goes; a guest that is started anew finds its card in its seed.
+  // The service restarts; then the guest restarts and finds its card in its seed.
   await world.restart()
   await world.driver.powerOff('ann')
   await world.driver.start('ann')
@@ -93,12 +93,12 @@ test('guests meet by cards that come while they run, keep them over a restart, a
   for (const id of ['ann', 'bob']) await world.driver.destroy(id)
 })
 
-test('networks with one range are strangers, and nothing but their IPv4 gets through', async () => {
+test('networks with the same range are isolated from each other, and carry nothing but IPv4', async () => {
   const cards = { ann: card(5, 2), bob: card(5, 3), eve: card(6, 3), mal: card(6, 2) }
   for (const [id, own] of Object.entries(cards)) await started(id, [own])
   await answers('ann', '10.1.0.3')
   await answers('mal', '10.1.0.3')
-  // Its own pair is gone: nobody is left at that address, though a stranger has it.
+  // The peer in ann's network is off, so nobody answers at its address, which a server elsewhere also has.
   await world.driver.powerOff('bob')
   expect(await asks('ann', '10.1.0.3')).toBe(false)
   await answers('mal', '10.1.0.3')
@@ -107,7 +107,7 @@ test('networks with one range are strangers, and nothing but their IPv4 gets thr
   await add('mal', '10.2.0.2/24')
   await add('eve', '10.2.0.3/24')
   expect(await asks('mal', '10.2.0.3')).toBe(false)
-  // Several, as an address of IPv6 is no one's for the first second.
+  // One ping is not enough, because an IPv6 address is tentative for the first second.
   const ping = (address: string) =>
     world.root('mal', `ping -c 4 -W 1 ${address} > /dev/null && echo yes || echo no`)
   await add('mal', 'fd00::2/64')
@@ -120,7 +120,7 @@ test('networks with one range are strangers, and nothing but their IPv4 gets thr
   for (const id of Object.keys(cards)) await world.driver.destroy(id)
 })
 
-test('a machine has as many cards as there may be, and no network outlives its last one', async () => {
+test('a machine can have the maximum number of cards, and a network is deleted with its last card', async () => {
   const eight = [1, 2, 3, 4, 5, 6, 7, 8].map((number) => card(number, 2, `10.${number}.0`))
   await started('many', eight)
   const count = async () =>
@@ -140,7 +140,7 @@ test('a machine has as many cards as there may be, and no network outlives its l
   await nothingIsLeft()
 })
 
-test('a card that comes while its network is deleted is not left without one', async () => {
+test('a card that is added while its network is being deleted never ends up without a network', async () => {
   const [ann, bob] = [card(5, 2), card(5, 3)]
   await started('ann')
   await world.driver.define(world.spec('bob'))
@@ -152,7 +152,7 @@ test('a card that comes while its network is deleted is not left without one', a
   const networks = new Networks(client, around, console)
   const at = `/1.0/instances/b-ann?project=${PROJECT}`
   const held = async () => Object.keys((await client.get<Instance>(at)).devices ?? {})
-  /** Attaches it, and lets others be quicker at its last write. */
+  /** Attaches the card, with concurrent changes before and after its last write. */
   const attach = async (before: () => Promise<unknown>, after: () => Promise<unknown>) => {
     let isFirst = true
     const network = { ...world.network('ann'), cards: [ann] }
@@ -173,12 +173,12 @@ test('a card that comes while its network is deleted is not left without one', a
   expect(await held()).not.toContain('n5')
   await nothingIsLeft()
   await connect('bob', [bob])
-  // Another has its name by then.
+  // By then another network has the same name.
   await expect(attach(() => remove().then(() => connect('bob', [bob])), nothing)).rejects.toMatchObject(
     passing,
   )
   expect(await held()).not.toContain('n5')
-  // Incus is about to delete it, and has found no users.
+  // Incus is about to delete the network, and has found no users.
   const begin = () => client.call('POST', '/1.0/network-acls', { body: mark })
   await expect(attach(nothing, begin)).rejects.toMatchObject(passing)
   expect(await held()).not.toContain('n5')

@@ -2,7 +2,7 @@ import { DriverError } from '../driver.ts'
 import { at, type IncusClient } from './client.ts'
 import { IncusError } from './errors.ts'
 
-/** The number of folders below the root that are never removed: systems may not do without them. */
+/** Folders up to this depth are never removed, because systems may depend on them. */
 const KEPT_DEPTH = 2
 
 interface Place {
@@ -13,9 +13,9 @@ interface Place {
 }
 
 /**
- * Clears the way of the files that Incus writes into a copied disk before its first start. The disk was a guest's: where a
- * link is in the way, the start fails and leaves a card on the member, and an Incus without the fix of CVE-2026-23954
- * writes to where the link leads on its host. Incus keeps an instance busy for 10 s after it has read files of it.
+ * Removes a guest's links from the paths at which Incus writes into a copied disk before its first start. A link makes
+ * the start fail and leave a card on the member. Without the fix of CVE-2026-23954, Incus even follows it on its host.
+ * Incus keeps an instance busy for 10 s after it has read files of it.
  * @throws DriverError image_unusable
  * @throws IncusError
  */

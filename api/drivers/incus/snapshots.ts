@@ -13,11 +13,11 @@ import { clearSeedPaths } from './seed-paths.ts'
 
 /** Snapshots that are ready. They are instances that never start, so they outlive the machine. */
 export const READY = 's-'
-/** Unfinished snapshots, and unfinished machines from snapshots: each attempt has its own, and renames it when it is whole. */
+/** Prefixes of unfinished snapshots and machines: each attempt has its own instance, and renames it once complete. */
 export const DRAFTS = { snapshot: 'd-', machine: 't-' } as const
 const ATTEMPT = /-[0-9a-f]{6}$/
 
-/** The time for a copy, which is long between members. */
+/** The time limit of a copy, which takes long between members. */
 const COPY_MS = 6 * 3600_000
 /** The time for which a call waits for the moment of a snapshot, a new machine, the end of an attempt, or a count. */
 const WAIT_MS = { moment: 10_000, machine: 60_000, end: 10_000, count: 500 }
@@ -37,7 +37,7 @@ interface Job {
   /** The failure, which the next call reports. */
   error: unknown
   isEnded: boolean
-  /** Resolve without fail: when the copied moment is fixed, and when the job has ended. */
+  /** Resolve when the copied moment is fixed, and when the job has ended; neither rejects. */
   begun: Promise<void>
   ended: Promise<void>
 }
@@ -80,7 +80,7 @@ export class IncusSnapshots {
     return { state: 'failed', code: isFull ? 'disk_full' : 'failed', message: messageOf(job.error) }
   }
 
-  /** Removes a snapshot, or what there is of it. @throws IncusError if Incus still makes it */
+  /** Removes a snapshot, or its unfinished parts. @throws IncusError if Incus is still making it */
   async remove(snapshotId: string): Promise<void> {
     const [ready, drafts] = [READY + snapshotId, DRAFTS.snapshot + snapshotId]
     await this.#cancel(drafts)
@@ -105,13 +105,13 @@ export class IncusSnapshots {
     return found
   }
 
-  /** Does as Driver.verifySnapshot: that a snapshot is there is all that can be known here. @throws IncusError */
+  /** Does as Driver.verifySnapshot, but can only check that the snapshot exists. @throws IncusError */
   async verify(snapshotId: string): Promise<VerifyState> {
     const isThere = (await this.#named(READY + nameable(snapshotId))) !== null
     return isThere ? { state: 'exported' } : { state: 'damaged', message: 'It is missing in its cluster' }
   }
 
-  /** The sum of the disks of all snapshots in GB, as it was before if the answer is late. */
+  /** Returns the sum of the disks of all snapshots in GB, or the last known sum if the answer is late. */
   async keptGb(): Promise<number> {
     this.#counting ??= this.#count().finally(() => {
       this.#counting = null
@@ -143,7 +143,7 @@ export class IncusSnapshots {
     if (job.error !== null) throw job.error
   }
 
-  /** Removes what there is of an unfinished machine from a snapshot. @param olderThan as in Driver.destroy */
+  /** Removes the remains of an unfinished machine from a snapshot. @param olderThan as in Driver.destroy */
   async abandon(serverId: string, olderThan?: string): Promise<void> {
     const key = DRAFTS.machine + serverId
     const drafts = (await this.#parts.instances.list()).filter(({ name }) => isAttempt(name, key))
@@ -234,7 +234,7 @@ export class IncusSnapshots {
     await this.#publish(job, draft, nameOf(spec.serverId))
   }
 
-  /** Gives a whole copy its name, unless another process was quicker, or nobody wants it any more. */
+  /** Renames a complete copy to its final name, unless another process was faster or the job was canceled. */
   async #publish(job: Job, draft: string, name: string): Promise<void> {
     if (!job.isCanceled) await this.#run(this.#path(draft), { name }).catch(unless('exists'))
     if (await this.#named(draft)) await this.#delete(draft)
@@ -255,7 +255,7 @@ export class IncusSnapshots {
     }
   }
 
-  /** True if Incus makes such a copy at the moment, also if the process that wanted it is gone. */
+  /** True if Incus is making such a copy, even for a process that is gone. */
   async #isGoing(drafts: string): Promise<boolean> {
     const path = at('/1.0/operations', { recursion: '1', project: this.#project })
     const byStatus = await this.#parts.client.get<Record<string, { resources: unknown }[]>>(path)
@@ -304,7 +304,7 @@ export class IncusSnapshots {
   }
 }
 
-/** @throws DriverError not_found for what can't be part of an instance's name */
+/** @throws DriverError not_found if the id can't be part of an instance's name */
 export function nameable(snapshotId: string): string {
   nameOf(snapshotId)
   return snapshotId
@@ -318,7 +318,7 @@ export function isAttempt(name: string, drafts: string): boolean {
   return ATTEMPT.test(name) && name.replace(ATTEMPT, '') === drafts
 }
 
-/** The snapshot that a name belongs to; null: it is not one. */
+/** Returns the snapshot that a name belongs to; null: it belongs to none. */
 function idOf(name: string): string | null {
   if (name.startsWith(READY)) return name.slice(READY.length)
   if (!name.startsWith(DRAFTS.snapshot) || !ATTEMPT.test(name)) return null

@@ -8,10 +8,10 @@ const KEPT_FREE = 2 ** 30
 /** The age of a file that a process has left behind. */
 const OLD_MS = 24 * 3600_000
 
-/** Exports that are brought back, until they are whole: files on the disk of this host. */
+/** Collects exports that are brought back in files on this host's disk, until they are complete. */
 export class Spool {
   readonly #folder: string
-  /** The end of the names of this spool's files: other processes may bring back the same snapshot. */
+  /** The suffix of this spool's files, because other processes may bring back the same snapshot. */
   readonly #mark = `.${process.pid}-${randomBytes(3).toString('hex')}`
   #isOpen = false
 
@@ -41,7 +41,7 @@ export class Spool {
     await rm(this.fileOf(snapshotId), { force: true })
   }
 
-  /** Removes its files. */
+  /** Removes this spool's files. */
   async close(): Promise<void> {
     if (this.#isOpen) await this.#removeIf(async (name) => name.endsWith(this.#mark))
   }

@@ -9,7 +9,7 @@ import { TRIALS } from './trials.ts'
 import { idOfVolume, volumeNames } from './volume-store.ts'
 import type { IncusZone } from './zone.ts'
 
-/** Instances that are no machines, though a copy of one may have its settings. */
+/** Prefixes of instances that are not machines, although copies may have the settings of machines. */
 const OTHERS = [READY, DRAFTS.snapshot, DRAFTS.machine, TRIALS]
 
 /**
@@ -36,7 +36,7 @@ export async function stockOf(zone: IncusZone): Promise<Stock> {
   }
 }
 
-/** A project with another name looks like a cluster that has lost everything. */
+/** Requires the project, because a wrong name would look like a cluster that has lost everything. */
 async function requireProject(client: IncusClient, name: string): Promise<void> {
   if ((await client.get(`/1.0/projects/${name}`).catch(unless('missing'))) !== null) return
   throw new DriverError(

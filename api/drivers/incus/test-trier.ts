@@ -2,9 +2,9 @@ import { IncusClient } from './client.ts'
 import type { IncusZone } from './zone.ts'
 
 /**
- * For tests: a process that boots a snapshot until something is known of it and ends the trial, and kills itself at one
- * of its changes of the cluster. Arguments: the zone and the machine as JSON, the snapshot, the number of the change (0:
- * none), and if it dies before the change is sent, or after that. Prints how many changes there were.
+ * For tests: a process that boots a snapshot until the result is known, ends the trial, and kills itself at one of its
+ * changes to the cluster. Arguments: the zone and the machine as JSON, the snapshot, the number of the change (0:
+ * none), and whether it dies before or after it sends the change. Prints how many changes there were.
  */
 const [, , zone = '', machine = '', snapshotId = '', killAt, moment] = process.argv
 if (import.meta.main) {

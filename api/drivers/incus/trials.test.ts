@@ -46,7 +46,7 @@ const begin = (snapshotId: string) => world.driver.trySnapshot(snapshotId, machi
 const all = () => call<Instance[]>('GET', at('/1.0/instances', { project: PROJECT, recursion: '1' }))
 const trials = async () => (await all()).filter(({ name }) => name.startsWith('k-'))
 
-/** Boots a snapshot until something is known of it. */
+/** Boots a snapshot until the result is known. */
 async function tried(snapshotId: string): Promise<TrialState> {
   let state: TrialState = { state: 'queued' }
   const isKnown = async () => {
@@ -57,7 +57,7 @@ async function tried(snapshotId: string): Promise<TrialState> {
   return state
 }
 
-test('a snapshot that starts is told from those whose first process is missing, broken, or ends', {
+test('a trial tells a snapshot that starts from those whose init is missing, broken, or exits', {
   timeout: TIMEOUT_MS,
 }, async () => {
   const good = await snapshotOf('good')
@@ -145,7 +145,7 @@ async function trier(snapshotId: string, killAt: number, moment: Moment): Promis
   }
 }
 
-test('a service that is killed at any change of a trial leaves nothing that the next trial, or time, does not remove', {
+test('a service killed at any change of a trial leaves only remains that the next trial or a timeout removes', {
   timeout: TIMEOUT_MS,
 }, async () => {
   const id = await snapshotOf('killed')

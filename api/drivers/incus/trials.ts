@@ -38,9 +38,9 @@ const MIB = 2 ** 20
 
 /** The command prints nothing, because a guest's program could print forever. */
 const ASK_SYSTEMD = ['systemctl', 'is-active', '--quiet', 'multi-user.target']
-/** The words of Incus and LXD about a command that does not exist. */
+/** The messages of Incus and LXD about a command that does not exist. */
 const NO_COMMAND = /command not (found|executable)/i
-/** The words of LXC about a first process that can't be executed. */
+/** The messages of LXC about an init that can't be executed. */
 const NO_INIT = /Failed to exec|Failed to start container|rootfs/
 
 interface TrialParts extends Parts {
@@ -52,14 +52,14 @@ interface Trial {
   id: string
   name: string
   until: number
-  /** Resolves without fail, once it is started or has failed. */
+  /** Resolves once the trial is started or has failed; never rejects. */
   begun: Promise<void>
   isBegun: boolean
   error: unknown
   isCanceled: boolean
-  /** When it was first seen off. */
+  /** When the trial was first seen off. */
   stoppedAt: number | null
-  /** The pending question to its init. There is at most one, because a guest may never answer. */
+  /** The pending query of the guest's init. At most one exists, because a guest may never answer. */
   asking: Promise<void> | null
   answer: 'up' | 'none' | null
 }
@@ -157,7 +157,7 @@ export class IncusTrials {
     return { state: Date.now() < trial.until ? 'booting' : 'unproven' }
   }
 
-  /** @throws the error of a start that says nothing of the snapshot */
+  /** @throws the error of a start if the snapshot is not the cause */
   async #failure({ name, error }: Trial): Promise<TrialState> {
     if (!(error instanceof IncusError) || isPassing(error)) throw error
     const log = await this.#log(name, '/logs/lxc.log')
@@ -165,7 +165,7 @@ export class IncusTrials {
     return { state: 'failed', message: `It can't be started: ${messageOf(error)}` }
   }
 
-  /** @throws DriverError if it was not the guest that turned it off */
+  /** @throws DriverError if the guest did not turn itself off */
   async #stopped(trial: Trial, instance: Instance): Promise<TrialState> {
     const state = (await this.#parts.instances.moves())(instance, stateOf(instance))
     if (state.power === 'stopped' && state.reason === 'guest_shutdown')
@@ -216,7 +216,7 @@ export class IncusTrials {
     for (const { name } of await this.#all()) if (isAttempt(name, TRIALS + id)) await this.#discard(name)
   }
 
-  /** Removes what earlier processes left of trials of the zone. @returns false if some of it can't be removed yet */
+  /** Removes trials of the zone that earlier processes left behind. @returns false if one can't be removed yet */
   async #isClear(): Promise<boolean> {
     const left = (await this.#all()).filter((instance) => isTrialOf(instance, this.#parts.zone.group))
     const removed = await Promise.all(left.map(({ name }) => this.#discard(name)))
@@ -250,7 +250,7 @@ export class IncusTrials {
     await operations.run('DELETE', this.#path(name)).catch(unless('missing'))
   }
 
-  /** True if the member of a snapshot has twice the memory of a trial free, and the disk that it may take. */
+  /** True if the snapshot's member has free twice the memory of a trial, and all the disk space that it may take. */
   async #hasRoom({ location }: Instance, { ramMb }: TrialMachine): Promise<boolean> {
     const { client, zone } = this.#parts
     const target = targetOf(location)
@@ -263,7 +263,7 @@ export class IncusTrials {
     return hasMemory && space.total - (space.used ?? 0) > OVERLAY_MB * MIB
   }
 
-  /** The space that an instance takes; null: that is not known. */
+  /** The space that an instance takes; null: unknown. */
   async #usedMb({ name }: Instance): Promise<number | null> {
     const path = this.#path(name, '/state')
     const state = await this.#parts.client
@@ -273,7 +273,7 @@ export class IncusTrials {
     return bytes === undefined ? null : Math.ceil(bytes / MIB)
   }
 
-  /** The end of a log of an instance; empty: there is none. */
+  /** Reads the end of an instance's log; empty if there is none. */
   async #log(name: string, part: string): Promise<Buffer> {
     try {
       const reply = await this.#parts.client.stream(this.#path(name, part), { timeoutMs: ANSWER_MS })

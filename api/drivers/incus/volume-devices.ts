@@ -9,7 +9,7 @@ export function volumeFolder(volumeId: string): string {
   return `/volumes/${volumeId.replaceAll('-', '')}`
 }
 
-/** @throws DriverError not_found for what can't be part of a volume's name */
+/** @throws DriverError not_found if the id can't be part of a volume's name */
 export function volumeName(volumeId: string): string {
   if (!/^[A-Za-z0-9-]{1,40}$/.test(volumeId)) throw new DriverError('not_found', 'Invalid id of a volume')
   return PREFIX + volumeId

@@ -6,7 +6,7 @@ import type { Parts } from './parts.ts'
 import { PREFIX, volumeName } from './volume-devices.ts'
 import type { IncusZone } from './zone.ts'
 
-/** A copy that is being made on another member, and a volume whose copy is whole. Both end with a tag of their move. */
+/** Prefixes of an unfinished copy on another member, and of a volume whose copy is complete, before a move's tag. */
 const COPY = 'c-'
 const OLD = 'o-'
 const TAG = /-[0-9a-f]{6}$/
@@ -20,13 +20,13 @@ type Place = Pick<IncusZone, 'storage_pool' | 'project'>
 
 export interface Named {
   name: string
-  /** The member that has it; `none`: there is no cluster, or all members reach it. */
+  /** The member that has the volume; `none`: there is no cluster, or all members reach it. */
   location: string
 }
 
 export interface Stored extends Named {
   config: Readonly<Record<string, string>>
-  /** The paths of the instances that have it. */
+  /** The paths of the instances that have the volume. */
   used_by: readonly string[]
   sizeGb: number
   isMarked: boolean
@@ -38,14 +38,14 @@ type Waiting = { id: string; metadata: Record<string, string> }
 
 export const isWhole = ({ name }: Named) => name.startsWith(PREFIX)
 
-/** The id of the volume that a name belongs to; null: it is not ours. */
+/** The id of the volume that a name belongs to; null: the volume is not Berth's. */
 export function idOfVolume(name: string): string | null {
   if (name.startsWith(PREFIX)) return name.slice(PREFIX.length)
   const isDraft = [COPY, OLD].some((prefix) => name.startsWith(prefix)) && TAG.test(name)
   return isDraft ? name.slice(2).replace(TAG, '') : null
 }
 
-/** The custom volumes of a project, also those of members that do not answer. */
+/** The custom volumes of a project, including those of members that do not answer. */
 export class VolumeStore {
   readonly #parts: Parts
 
@@ -82,7 +82,7 @@ export class VolumeStore {
     if (volume.sizeGb < sizeGb) await this.#change(volume, { size: `${sizeGb}GiB` })
   }
 
-  /** Marks a volume before an instance gets it. */
+  /** Marks a volume as used before an instance gets it. */
   async mark(volume: Stored): Promise<void> {
     if (!volume.isMarked) await this.#change(volume, { [MARK]: 'true' })
   }
@@ -92,8 +92,8 @@ export class VolumeStore {
   }
 
   /**
-   * Moves a volume that nobody has to another member. The rename of the original is the moment from which the copy
-   * counts: only one of several attempts can carry it out.
+   * Moves a detached volume to another member. Renaming the original makes the copy valid, and only one of several
+   * attempts can succeed with it.
    */
   async move(volumeId: string, volume: Stored, target: string): Promise<void> {
     const tag = randomBytes(3).toString('hex')
@@ -106,7 +106,7 @@ export class VolumeStore {
   }
 
   /**
-   * Completes an interrupted move, or removes the volume of a creation that came too late. No move may be running.
+   * Completes an interrupted move, or removes a volume that was created too late. No move may be running.
    * @throws IncusError if another process does the same
    */
   async mend(volumeId: string, forms: readonly Named[]): Promise<void> {
@@ -121,7 +121,7 @@ export class VolumeStore {
     for (const rest of [...copies, ...olds]) await this.remove(rest)
   }
 
-  /** Gives the volume its name again after its move was broken off. */
+  /** Gives the volume its name back after an interrupted move. */
   async #settle(volumeId: string, olds: readonly Named[], copies: readonly Named[]): Promise<void> {
     const [old, ...others] = olds
     if (!old || others.length > 0) throw new IncusError(0, `${volumeName(volumeId)} was moved twice at once`)
@@ -130,12 +130,12 @@ export class VolumeStore {
       () => true,
       (error: unknown) => unless('missing', 'exists')(error) ?? false,
     )
-    // Without the copy, the original is all that there is.
+    // Without the copy, only the original has the data.
     if (!isDone) throw new IncusError(0, 'The volume is being moved')
     for (const rest of [...copies, old]) if (rest !== (copy ?? old)) await this.remove(rest)
   }
 
-  /** True if Incus makes a copy of a volume at the moment, also if the process that wanted it is gone. */
+  /** True if Incus is copying a volume, even for a process that is gone. */
   async isMoving(volumeId: string): Promise<boolean> {
     const path = at('/1.0/operations', { recursion: '1', project: this.#parts.zone.project })
     const byStatus = await this.#parts.client.get<Record<string, { resources: unknown }[]>>(path)
@@ -145,7 +145,7 @@ export class VolumeStore {
     )
   }
 
-  /** Copies by the migration of Incus: its own move loses the size, and its copies know one project only. */
+  /** Copies by a migration, because the move of Incus loses the size, and its copy works within one project only. */
   async #copy(volume: Stored, copy: Named): Promise<void> {
     const { client, operations, members, zone } = this.#parts
     const [{ environment }, url] = await Promise.all([
@@ -183,7 +183,7 @@ export class VolumeStore {
   }
 }
 
-/** Lists a zone's custom volumes, also those of members that do not answer. @throws IncusError */
+/** Lists a zone's custom volumes, including those of members that do not answer. @throws IncusError */
 export async function volumeNames(client: IncusClient, zone: Place): Promise<Named[]> {
   const urls = await client.get<string[]>(pathOf(zone))
   return urls.flatMap((url) => {

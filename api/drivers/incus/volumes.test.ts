@@ -79,7 +79,7 @@ test('a volume holds its size, grows under a running guest, and moves to another
   await world.driver.volume(id, 2)
   expect(await filled(one, 100)).toMatch(/^(\d+)\+0 records in\n\1\+0 records out/)
 
-  // A running guest keeps it: nobody could tell whether it has let it go.
+  // A running guest keeps the volume, since nothing shows whether the guest still has it open.
   await expect(world.driver.detachVolume(id, one)).rejects.toMatchObject({ code: 'unsupported' })
   await expect(world.driver.attachVolume(id, two)).rejects.toMatchObject({ code: 'unavailable' })
   await expect(world.driver.removeVolume(id)).rejects.toMatchObject({ code: 'unavailable' })
@@ -105,7 +105,7 @@ test('a volume holds its size, grows under a running guest, and moves to another
   expect(await names()).toEqual([])
 })
 
-test('a snapshot has nothing of a volume, and a machine that is made anew finds it where it was', {
+test('a snapshot contains nothing of a volume, and a machine that is created again finds its volume', {
   timeout: TIMEOUT_MS,
 }, async () => {
   const server = await started('renewed')
@@ -157,7 +157,7 @@ test('a machine keeps its volume while its ports change at the same time', {
   }
 })
 
-test('a guest whose member is evacuated waits there with its volume, and runs again when it is back', {
+test('a guest on an evacuated member stays there with its volume, and runs again after the restore', {
   timeout: TIMEOUT_MS,
 }, async () => {
   const server = await started('waiting')
@@ -197,7 +197,7 @@ const [whole, copy, old] = [`v-${id}`, `c-${id}-00000a`, `o-${id}-00000a`]
 const original = { target: 'm1', tag: 'original' }
 const copied = { target: 'm2', tag: 'copy' }
 const late = { name: whole, tag: 'late', isUsed: false }
-/** The volumes that are left by a break at each moment, and the one that must be the volume then. */
+/** The volumes that an interruption leaves at each moment, and the one that must become the volume. */
 const breaks: [Left[], string][] = [
   [
     [
@@ -247,7 +247,7 @@ const breaks: [Left[], string][] = [
   ],
 ]
 
-test('a move or creation that broke off at any moment leaves one volume, the one with the data', {
+test('a move or creation interrupted at any moment leaves one volume, the one with the data', {
   timeout: TIMEOUT_MS,
 }, async () => {
   for (const [forms, wanted] of breaks) {
@@ -279,7 +279,7 @@ test('a link that a guest puts in the place of its volume leads to a place withi
   await world.root(server, `echo mine > ${folder}/own; sync`)
   await world.root(server, `umount ${folder}; rm -r ${folder}; ${link}`)
   await world.driver.powerOff(server)
-  // It can't start until it has given the volume back.
+  // The machine can't start until the volume is detached.
   await expect(world.driver.start(server)).rejects.toMatchObject({ code: 'start_failed' })
   await world.until('it has given it back', () =>
     world.driver.detachVolume(id, server).then(

@@ -89,7 +89,7 @@ export class IncusVolumes implements VolumeDriver {
       for (const form of forms.filter(isWhole))
         for (const holder of holdersOf(await this.#store.get(form)))
           await this.#take(volumeId, holder, 'unavailable')
-      // The volume itself goes last: without it, what a move has left would become the volume.
+      // The volume itself is removed last, or else the remains of a move would become the volume.
       for (const form of forms.toSorted((a, b) => Number(isWhole(a)) - Number(isWhole(b))))
         await this.#store.remove(form)
     })
@@ -110,7 +110,7 @@ export class IncusVolumes implements VolumeDriver {
     )
   }
 
-  /** Remembers where the volumes of a machine are that is destroyed. */
+  /** Remembers on which member the volumes of a destroyed machine are. */
   leave(serverId: string, instance: { location: string; devices: Devices | null }): void {
     if (volumesAmong(instance.devices).length > 0) this.#parts.members.remember(serverId, instance.location)
   }
@@ -139,7 +139,7 @@ export class IncusVolumes implements VolumeDriver {
       throw new IncusError(0, 'The volume is being moved to another member')
   }
 
-  /** Finds a volume, after it has ended a move that broke off. @throws IncusError while it is being moved */
+  /** Finds a volume, and first completes an interrupted move. @throws IncusError while it is being moved */
   async #find(volumeId: string): Promise<Stored | null> {
     const forms = await this.#forms(volumeId)
     const [only] = forms

@@ -1,4 +1,4 @@
-// A guest's root against the size of its disk and volumes, which lie on btrfs.
+// These tests let a guest's root try to exceed the size of its disk and volumes, which are on btrfs.
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { type Bits, ioctlProgram } from '../../../test/cluster/harness/ioctl-program.ts'
 import { IncusWorld, PROJECT } from '../../../test/cluster/harness/world.ts'

@@ -16,7 +16,7 @@ export class Watch {
   /** Machines that were last seen running. */
   readonly #running = new Map<string, Boot>()
   readonly #listeners = new Set<(serverId: string) => void>()
-  /** Machines that are looked at in a moment, however many hints come in the meantime. */
+  /** Machines with a pending check, which merges all hints that arrive before it. */
   readonly #hinted = new Set<string>()
   readonly #look: (serverId: string) => Promise<unknown>
   readonly #ended: (serverId: string) => void
@@ -51,7 +51,7 @@ export class Watch {
     this.#listeners.clear()
   }
 
-  /** Notes the state of a machine, and tells the listeners if it turned off by itself. */
+  /** Records the state of a machine, and notifies the listeners if it turned off by itself. */
   see(serverId: string, instance: Instance, state: MachineState): MachineState {
     const known = this.#running.get(serverId)
     if (state.power === 'running') {

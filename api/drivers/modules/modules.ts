@@ -34,12 +34,12 @@ export const imageFormats = [...new Set(modules.map(({ image }) => image))]
 /** The fields of a template's images in the catalogue file. */
 export const imageFields = together(imageFormats.map(({ fields }) => fields))
 
-/** The driver of a zone. One that names none has a driver of this host, and the others answer for it alike. */
+/** The driver of a zone. A zone that names none uses a driver of this host, all of which answer for it alike. */
 export function moduleOf({ driver }: ZoneFields): Module {
   return modules.find(({ name }) => name === driver) ?? defaultModule
 }
 
-/** The driver of a pool; null: none has pools of this name. */
+/** The driver of a pool; null: no driver has a pool of this name. */
 export function moduleOfPool(pool: string): Module | null {
   const isIts = ({ name, isPerZone }: Module) => (isPerZone ? pool.startsWith(`${name}-`) : pool === name)
   return modules.find(isIts) ?? null

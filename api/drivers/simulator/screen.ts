@@ -4,7 +4,7 @@ import { type Console, screenOver } from '../console.ts'
 const WIDTH = 640
 const HEIGHT = 400
 const NAME = 'Simulated screen'
-/** Keys that are remembered, and have a block on the screen. */
+/** The most keys that are remembered, each with a block on the screen. */
 const MOST_KEYS = 600
 const BLOCK = { columns: 60, width: 8, height: 16 }
 /** The picture: a frame, its title, and lines, each with its colour, place and size. */
@@ -38,12 +38,12 @@ export class SimulatedScreen {
       this.#streams.delete(guest)
       viewer.destroy()
     })
-    // It ends with its stream.
+    // The screen ends with its stream.
     this.#serve(guest).catch(() => guest.destroy())
     return screenOver(viewer)
   }
 
-  /** Ends it for all viewers, because the machine is off. */
+  /** Closes the screen for all viewers, because the machine is off. */
   end(): void {
     for (const stream of this.#streams) stream.destroy()
   }

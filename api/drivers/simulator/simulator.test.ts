@@ -94,7 +94,7 @@ class SimulatedWorld implements DriverWorld {
 
 driverSuite('the simulator', async () => new SimulatedWorld())
 
-test('a slot is given back when the guest is past its loader, before it answers', async () => {
+test('a slot is freed when the guest is past its boot loader, before it answers on SSH', async () => {
   const clock = new ManualClock()
   const driver = new Simulator({ clock, bootMs: 10_000, bootSlots: 1 })
   const world = new SimulatedWorld()

@@ -20,14 +20,14 @@ import { SimulatedVolumes } from './volumes.ts'
 
 const FILE = 'machine.json'
 const BASE = 'base.json'
-/** The part of a difference's size that its full copy takes. */
+/** The share of its full copy in the total size of a difference. */
 const FULL_SHARE = 0.75
 
 function sealOf(bytes: Buffer) {
   return { bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') }
 }
 
-/** Headers are read from the beginning of a file, wherever it ends. */
+/** Only the beginning of a file is read for its header. */
 const HEAD_BYTES = 4 * 2 ** 20
 const ENDLESS = Number.MAX_SAFE_INTEGER
 
@@ -43,7 +43,7 @@ async function firstPart(content: AsyncIterable<Buffer>) {
   return { head: Buffer.concat(head), bytes, sha256: hash.digest('hex') }
 }
 
-/** @throws UnusableDisk. The hash of a file in several parts is not known here, and believed. */
+/** Trusts the hash of a file in several parts, which can't be computed here. @throws UnusableDisk */
 function diskSizeIn(file: NonNullable<Machine['file']>, { bytes, sha256, isIso }: FileSpec): number {
   const { first, header } = file
   if (sha256 !== null && first.bytes === bytes && sha256 !== first.sha256)
@@ -56,7 +56,7 @@ function diskSizeIn(file: NonNullable<Machine['file']>, { bytes, sha256, isIso }
   return size
 }
 
-/** @throws the error, unless it says what is wrong with a file */
+/** @throws the error, unless the file itself is at fault */
 function flawOf(error: unknown): { unusable: string } {
   if (error instanceof UnusableDisk) return { unusable: error.message }
   throw error
@@ -71,7 +71,7 @@ export abstract class SimulatedSnapshots extends SimulatedVolumes implements Sna
   protected abstract readonly machines: Machines
   protected abstract readonly options: { clock: Clock; copyMs: number; bootMs: number }
   readonly #written = new Map<string, Map<string, Buffer>>()
-  /** The snapshot that is being tried, and since when. */
+  /** The snapshot in a trial, and the start of the trial. */
   #trial: { snapshotId: string; since: number } | null = null
 
   readonly snapshotFiles: SnapshotFiles = {
@@ -185,7 +185,7 @@ export abstract class SimulatedSnapshots extends SimulatedVolumes implements Sna
     return this.#copy(imageId, () => received)
   }
 
-  /** @param make makes the copy, unless it is there */
+  /** @param make makes the copy if it does not exist */
   async #copy(snapshotId: string, make: (now: number) => Machine): Promise<SnapshotState> {
     const { clock, copyMs } = this.options
     const id = copyId(snapshotId)
@@ -236,7 +236,7 @@ export abstract class SimulatedSnapshots extends SimulatedVolumes implements Sna
     if (this.#trial?.snapshotId === snapshotId) this.#trial = null
   }
 
-  /** The snapshot that is being tried. */
+  /** The snapshot in a trial; null: none. */
   get trial(): string | null {
     return this.#trial?.snapshotId ?? null
   }
@@ -246,7 +246,7 @@ export abstract class SimulatedSnapshots extends SimulatedVolumes implements Sna
     return this.machines.change(copyId(snapshotId), (copy) => ({ ...known(copy), boot }))
   }
 
-  /** Lets a snapshot rot on its disk. */
+  /** Damages a snapshot, as a failing disk does. */
   damages(snapshotId: string): Promise<void> {
     return this.machines.change(copyId(snapshotId), (copy) => ({ ...known(copy), isDamaged: true }))
   }

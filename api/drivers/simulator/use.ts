@@ -6,8 +6,8 @@ const GIB = 2 ** 30
 const DAY_MS = 86_400_000
 
 /**
- * Returns the usage of a simulated machine: the same figures for the same machine at the same moment. Each machine
- * has a level of its own by its id, which follows the hour of the day as real servers do.
+ * Returns the usage of a simulated machine, always the same for the same machine and moment. Its id sets its level,
+ * which varies with the hour of the day as that of real servers does.
  * @param startedAt null if it is off
  */
 export function simulatedUse(
@@ -20,7 +20,7 @@ export function simulatedUse(
   const off = { cpuMs: null, memoryUsedBytes: null, diskReadBytes: null, diskWriteBytes: null }
   const measured = { measuredAt: now, startedAt, cores: cpu, diskUsedBytes }
   if (startedAt === null) return { ...measured, ...off, networkRxBytes: null, networkTxBytes: null }
-  /** The units since the start, at this mean per second. */
+  /** Counts units since the start, at this mean rate per second. */
   const counted = (mean: number) => Math.floor(mean * busySeconds(startedAt, now, level))
   return {
     ...measured,
@@ -39,7 +39,7 @@ export function simulatedUse(
   }
 }
 
-/** 0..1, by the id (FNV-1a). */
+/** Maps an id to a level from 0 to 1 (FNV-1a). */
 function levelOf(serverId: string): number {
   let hash = 0x811c9dc5
   for (let at = 0; at < serverId.length; at++)
@@ -47,7 +47,7 @@ function levelOf(serverId: string): number {
   return hash / 2 ** 32
 }
 
-/** Seconds between two moments, counting 0.2 at night and 1.8 at the busiest: the integral of 1 + 0.8 sin. */
+/** Weights the seconds between two moments, from 0.2 at night to 1.8 at the peak: the integral of 1 + 0.8 sin. */
 function busySeconds(from: number, until: number, phase: number): number {
   const angle = (at: number) => ((at % DAY_MS) / DAY_MS + phase) * 2 * Math.PI
   const swing = ((Math.cos(angle(from)) - Math.cos(angle(until))) * DAY_MS) / (2 * Math.PI)

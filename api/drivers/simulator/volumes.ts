@@ -72,13 +72,13 @@ function releasing(base: Base): VolumeStore {
 const detachedFrom = (serverId: string) => (volume: Volume | undefined) =>
   volume?.serverId === serverId ? { ...volume, serverId: null } : volume
 
-/** Only the simulator writes its volumes. */
+/** Parses a volume without checks, since only the simulator writes volumes. */
 function parsed(text: string): Volume {
   const volume: Volume = JSON.parse(text)
   return volume
 }
 
-/** The volumes of a simulator, and the failures that its user orders. */
+/** The volumes of a simulator, and the failures that tests inject. */
 export class SimulatedVolumes implements VolumeDriver {
   protected readonly volumes: VolumeStore
   readonly #failures = new Map<Method, Error[]>()
