@@ -1,7 +1,7 @@
 import type { Chance } from './chance.ts'
 import type { Client, Reply } from './customer.ts'
 
-/** The resources of a customer as they know them, by kind; those that are gone are among them. */
+/** The resources that a customer knows, by kind, including deleted ones. */
 export type Known = Record<Kind, string[]>
 export type Kind =
   | 'servers'
@@ -20,26 +20,26 @@ export type Kind =
 
 export interface Customer {
   client: Client
-  /** May read only. */
+  /** A token that may only read. */
   reader: Client
   /** People with different roles, signed in. */
   members: readonly Client[]
   accountId: string
-  /** Goes to the provider's page of a payment, and pays there or not. */
+  /** Opens the provider's page of a payment, and pays or gives up. */
   visit: (page: string, chance: Chance) => Promise<void>
   known: Known
-  /** The resources of another customer, for those who try. */
+  /** The resources of another customer, for attempts to access them. */
   others: Known
   template: string
   preset: string
-  /** The number of newest resources that most requests are about. */
+  /** Most requests are about this many of the newest resources. */
   recent: number
 }
 
 export interface Request {
   customer: Customer
   chance: Chance
-  /** Keeps the texts of replies that must never be seen again. */
+  /** Remembers secrets in replies, which must never be shown again. */
   keep: (secret: unknown) => void
 }
 

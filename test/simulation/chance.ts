@@ -2,7 +2,7 @@
 export class Chance {
   #state: number
 
-  /** @param seeds all of them matter, and their order too */
+  /** @param seeds their values and their order determine the sequence */
   constructor(...seeds: number[]) {
     this.#state = 0x9e3779b9
     for (const seed of seeds) {
@@ -11,7 +11,7 @@ export class Chance {
     }
   }
 
-  /** A number from 0 up to 1 (mulberry32). */
+  /** Draws a number from 0 to below 1 (mulberry32). */
   readonly next = (): number => {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0
     let mixed = this.#state
@@ -20,17 +20,17 @@ export class Chance {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
 
-  /** A whole number from 0, below `limit`. */
+  /** Draws an integer from 0 to below `limit`. */
   below(limit: number): number {
     return Math.floor(this.next() * limit)
   }
 
-  /** A whole number between two, both included. */
+  /** Draws an integer between two others, inclusive. */
   between(least: number, most: number): number {
     return least + this.below(most - least + 1)
   }
 
-  /** True with a probability. */
+  /** Draws true with this probability. */
   is(probability: number): boolean {
     return this.next() < probability
   }
@@ -39,7 +39,7 @@ export class Chance {
     return items[this.below(items.length)]
   }
 
-  /** Draws one of the names, each as often as its weight says. */
+  /** Draws one of the names, in proportion to their weights. */
   weighted<Name extends string>(weights: Readonly<Record<Name, number>>): Name {
     const names = Object.keys(weights) as Name[] // a record has no other keys
     let left = this.next() * names.reduce((sum, name) => sum + weights[name], 0)

@@ -95,7 +95,7 @@ async function liveOnce(seed: number, { strict, trace, story, once, postgres }: 
   return outcome
 }
 
-/** Tells the shortest history that breaks the same promise. */
+/** Prints the shortest history found that breaks the same promise. */
 async function report(failed: Outcome, { whole, postgres }: Values): Promise<void> {
   console.log(`seed ${failed.seed} breaks a promise:`)
   for (const what of failed.violations.slice(0, 5)) console.log(`  ${what}`)
@@ -107,7 +107,7 @@ async function report(failed: Outcome, { whole, postgres }: Values): Promise<voi
   for (const what of violations.slice(0, 2)) console.log(`  ${what}`)
 }
 
-/** Looks for the mistake that was planted before the product was loaded. */
+/** Searches for the mistake that was planted before the product was loaded. */
 async function findOne({ plant, seed: first, seeds, postgres }: Values): Promise<void> {
   for (let at = 0; at < Number(seeds); at += 1) {
     const seed = Number(first) + at
@@ -125,7 +125,7 @@ async function findAll(count: number, { seed, seeds }: Values): Promise<void> {
   const all = planted.slice(0, count)
   for (const [at, { name }] of all.entries()) {
     const args = [run, '--plant', String(at), '--seed', String(seed), '--seeds', String(seeds)]
-    // A mistake that can't be planted, or with which nothing starts, ends this command with its error.
+    // A mistake that can't be planted, or that prevents any start, ends this command with its error.
     const { stdout } = await promisify(execFile)(process.execPath, args, { maxBuffer: 2 ** 26 })
     const line = stdout.trim().split('\n').at(-1) ?? ''
     const found = /^found (\d+) (.*)/.exec(line)

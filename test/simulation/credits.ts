@@ -18,7 +18,7 @@ interface EntryRow {
   reference: string | null
 }
 
-/** Counts credits again, entry by entry: charges use them before other money, and what is left ends once. */
+/** Recomputes credits entry by entry: charges use credit before other money, and the rest expires once. */
 export function brokenCredits(auditor: Auditor): string[] {
   const credits = auditor.rows<CreditRow>('SELECT * FROM credits ORDER BY expires_at, credit_id')
   return [...Map.groupBy(credits, ({ account_id }) => account_id)].flatMap(([accountId, own]) =>
@@ -33,7 +33,7 @@ function recount(credits: readonly CreditRow[], entries: readonly EntryRow[]): s
   const broken: string[] = []
   const left = new Map<string, number>()
   const ended = new Map<string, number>()
-  /** The credits as the entries up to one that the product has counted to leave them. */
+  /** Computes the credits after all entries up to the last one that the product has counted. */
   const counted = new Map(credits.map(({ counted_to }) => [counted_to, new Map<string, number>()]))
   const granted = new Map<string, number>()
   for (const { sequence, hour, amount, balance_before, balance_after, reference } of entries) {
@@ -51,7 +51,7 @@ function recount(credits: readonly CreditRow[], entries: readonly EntryRow[]): s
         left.delete(id)
       }
       const sum = [...left.values()].reduce((all, each) => all + each, 0)
-      // Other debits use credit only as far as no other money covers them.
+      // Other debits use credit only if no other money covers them.
       spend(credits, left, hour === null ? Math.max(0, sum - Math.max(0, balance_after)) : -amount)
     }
     if (counted.has(sequence)) counted.set(sequence, new Map(left))

@@ -12,7 +12,7 @@ export interface Reply {
   body: any
 }
 
-/** A part of a file as the body of a request. It breaks off if it has fewer bytes than it says. */
+/** A part of a file as the body of a request. It is truncated if it has fewer bytes than announced. */
 export class Part {
   readonly offset: number
   readonly content: Buffer
@@ -41,24 +41,24 @@ export interface World {
   processes: readonly Process[]
   /** Reports a broken promise. */
   broken: (what: string) => void
-  /** Texts that no reply and no log may have. */
+  /** Secrets that no reply and no log may contain. */
   secrets: Set<string>
-  /** Counts a moment that is worth to have been reached. */
+  /** Counts a rare situation that the simulation should reach. */
   sometimes: (point: string) => void
-  /** The status of a server now. */
+  /** Returns the current status of a server. */
   serverOf: (serverId: string) => { status: string; cpu: number; ram_mb: number } | undefined
   /** True if one act happens at a time, without faults. */
   isCalm: boolean
-  /** The most servers that can have been ordered: one for each key that was not refused. */
+  /** The most servers that can exist: one for each idempotency key that was not refused. */
   orders: { most: number }
-  /** The role of a member now. */
+  /** Returns the current role of a member. */
   roleOf: (memberId: string) => Role | undefined
   moves: Moves
-  /** The account that has an object now. */
+  /** Returns the account that currently owns an object. */
   ownerOf: (table: Owned, id: string) => string | undefined
 }
 
-/** The headers by which a request says who sends it. */
+/** The headers that authenticate a request. */
 export interface Credential {
   headers: Readonly<Record<string, string>>
   /** The member of an account who is signed in; missing: it is a token. */
@@ -74,19 +74,19 @@ const senseless: readonly string[] = [
 ]
 
 const RETRIES = 8
-/** A key is good for a day, from which clocks that are set ahead take some. */
+/** A key is valid for a day; the margin is for clocks that are set ahead. */
 const KEY_MS = 20 * 3600_000
 
-/** Sends requests to whichever process answers, as a client behind a load balancer does. */
+/** Sends requests to any process that answers, as a load balancer does. */
 export class Client {
   readonly #world: World
   readonly #credential: Credential
   readonly name: string
   /** The number of requests that were sent. */
   sent = 0
-  /** Replies that succeeded, by the key of their request. */
+  /** Successful replies by idempotency key. */
   readonly #replies = new Map<string, { text: string; at: number }>()
-  /** The keys that were sent: a repeat gets the reply to its first request, whatever has happened since. */
+  /** The keys that were sent: a repeat gets the reply to the first request, whatever has happened since. */
   readonly #keys = new Set<string>()
 
   constructor(world: World, name: string, credential: Credential) {
@@ -116,7 +116,7 @@ export class Client {
     const sent = scheduler.as(
       process.actor,
       async () =>
-        // It begins once it is awaited, which must be as the process.
+        // The request begins when it is awaited, which has to happen in the name of the process.
         await process.app.http.inject({
           method,
           url: `/v1${path}`,
@@ -128,7 +128,7 @@ export class Client {
           },
         }),
     )
-    // A process that dies cuts its replies off, which may be heard before its death.
+    // A dying process cuts off its replies, and the customer may notice that before the death is known.
     const heard = sent.catch((error: { code?: string }) => {
       if (error.code !== 'LIGHT_ECONNRESET') throw error
       return null
@@ -152,8 +152,8 @@ export class Client {
   }
 
   /**
-   * Sends a request until an answer says what became of it.
-   * @param isRepeatable whether it needs no key, because a repeat finds the first one, as that is by then
+   * Sends a request until a reply reveals its outcome.
+   * @param isRepeatable true if the request needs no key, because a repeat finds the result of the first one
    */
   async insist(
     chance: Chance,
@@ -179,7 +179,7 @@ export class Client {
       if (twin) sometimes('a request was sent twice at once')
       if (attempt > 0) sometimes(reply ? 'a request was repeated and answered' : 'a request was lost twice')
       const isUnclear = !reply || reply.status === 503 || reply.body?.code === 'idempotency_key_in_use'
-      // One whose answer was lost may have had its effect before its sender lost the right to it.
+      // A request whose reply was lost may have taken effect before its sender lost the permission.
       const isLate = attempt > 0 && (reply?.status === 401 || reply?.status === 403)
       if (isOrder && !isUnclear && !isLate && reply.status >= 400) orders.most -= 1
       if (!isUnclear) return reply
@@ -210,7 +210,7 @@ export class Client {
     return pair
   }
 
-  /** Nobody sees what is another's; while a server moves, either account may see it. */
+  /** Checks that no account sees another's objects; while a server moves, both accounts may see it. */
   #requireOwn(path: string, { body }: Reply, sentAt: number): void {
     const { accountId } = this.#credential
     const { moves, ownerOf, broken } = this.#world
@@ -239,12 +239,12 @@ export class Client {
       if (text.includes(secret)) broken(`a secret is shown once: a reply to ${method} ${path} has one`)
   }
 
-  /** A request with the same key as an earlier one gets the same reply. */
+  /** Checks that a repeat with the same key gets the same reply. */
   #compare(what: string, key: string, reply: { text: string; at: number }): void {
     const { scheduler, broken, sometimes } = this.#world
     const before = this.#replies.get(key)
     this.#replies.set(key, before ?? reply)
-    // A request that was held up for more than a day is a new one.
+    // A repeat that arrives after more than a day counts as a new request.
     if (!before || scheduler.elapsed() - before.at > KEY_MS) return
     sometimes('a key got the same reply again')
     if (before.text === reply.text) return
@@ -254,7 +254,7 @@ export class Client {
   }
 }
 
-/** Sends a process what a provider sends when a payment has changed; nobody has to believe it. */
+/** Sends a provider's notification of a changed payment, which the service must not trust. */
 export async function hint(
   { scheduler, processes, broken }: World,
   chance: Chance,

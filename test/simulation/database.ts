@@ -6,9 +6,9 @@ import { SqliteDriver } from '../../api/database/sqlite-driver.ts'
 
 /** The seam between one process and its database. */
 export interface DatabaseSeam {
-  /** Lets the statement wait for its turn. @throws what the program gets in place of an answer, without an effect */
+  /** Lets the statement wait for its turn. @throws the error that the program gets instead of an execution */
   before(label: string): Promise<void>
-  /** @throws what the program gets although the statement has had its effect */
+  /** @throws the error that the program gets although the statement took effect */
   after(label: string, isWrite: boolean): Promise<void>
   /** Learns which tables a commit has changed. */
   wrote(tables: Iterable<string>): void
@@ -21,7 +21,7 @@ const PATIENCE_MS = 10_000
 
 type Connection = Awaited<ReturnType<SqliteDriver['acquireConnection']>>
 
-/** The service's own driver, at whose every statement other processes may go first. */
+/** The service's own driver, except that other processes may run before each statement. */
 class SeamDriver extends SqliteDriver {
   readonly #seam: DatabaseSeam
   /** The tables that the transaction in progress has changed. */
@@ -79,13 +79,13 @@ function translated(query: CompiledQuery): CompiledQuery {
 interface Facts {
   /** See labelOf. */
   label: string
-  /** All tables that it changes. */
+  /** All tables that the statement changes. */
   changes: readonly string[]
   /** The statement with the simulated clock. */
   text: string
 }
 
-/** Reads a statement once, however often it is sent. */
+/** Parses a statement once, however often it is sent. */
 function factsOf({ sql }: CompiledQuery): Facts {
   const known = facts.get(sql)
   if (known) return known
@@ -114,7 +114,7 @@ export function openSeam(
   seam: DatabaseSeam,
 ): { db: Database; cut: () => void; isWriting: () => boolean } {
   const open = (options: object) => {
-    // A wait inside of SQLite would hold up the one who has the lock, too.
+    // A wait inside of SQLite would also block the process that holds the lock.
     const sqlite = new DatabaseSync(file, { timeout: 0, ...options })
     sqlite.function('simulated_now', () => BigInt(seam.now()))
     return sqlite

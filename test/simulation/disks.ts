@@ -2,13 +2,13 @@ import { Simulator } from '../../api/drivers/simulator/simulator.ts'
 import { fileOf } from './files.ts'
 import type { Auditor } from './invariants.ts'
 
-/** The simulated host, with a look at its machines that the service does not have. */
+/** The simulated host, which also lets tests inspect its machines in ways that the service can't. */
 export class Hall extends Simulator {
   has(serverId: string): boolean {
     return this.machines.find(serverId) !== undefined
   }
 
-  /** The files of customers that were received, as far as they are here. */
+  /** The received parts of customers' files. */
   readonly received = new Map<string, Buffer>()
 
   override async receive(imageId: string, at: number, content: AsyncIterable<Buffer>): Promise<void> {
@@ -30,7 +30,7 @@ export class Hall extends Simulator {
     this.received.delete(id)
   }
 
-  /** The files that have not become images. */
+  /** Lists the files that have not become images. */
   get files(): string[] {
     const ids = this.machines.entries.filter(([, { file }]) => file !== undefined)
     return ids.map(([, { spec }]) => spec.serverId)
@@ -54,7 +54,7 @@ interface ServerRow {
 /** The statuses in which a server's disk may be erased. */
 const ERASING = ['rebuilding', 'restoring', 'deleting']
 
-/** Sees every disk that the host creates and removes, and tells those that nobody has ordered. */
+/** Watches every disk that the host creates or removes, and reports those that nobody ordered. */
 export class Disks {
   readonly #hall: Hall
   readonly #auditor: Auditor
@@ -62,7 +62,7 @@ export class Disks {
   /** The last data that each guest wrote to its disk. */
   readonly #written = new Map<string, string>()
   #writes = 0
-  /** True if a server was another account's before. */
+  /** True if a server belonged to another account before. */
   hasMoved: (serverId: string) => boolean = () => false
 
   constructor(hall: Hall, auditor: Auditor, broken: (what: string) => void) {
@@ -80,7 +80,7 @@ export class Disks {
     return true
   }
 
-  /** Carries out a call to the host, and judges what it does to disks. */
+  /** Carries out a call to the host, and checks its effect on disks. */
   async around(name: string, [id, other]: readonly unknown[], effect: () => Promise<unknown>) {
     if (typeof id === 'string' && name === 'destroy') return this.#destroying(id, effect)
     if (typeof id === 'string' && name === 'removeVolume') return this.#removingVolume(id, effect)
@@ -115,7 +115,7 @@ export class Disks {
       'SELECT account_id FROM snapshots WHERE snapshot_id = ?',
       String(source),
     )
-    // The disk of a server that moves before its first start is still that which was ordered.
+    // A server that moves before its first start still has the disk that was ordered.
     const isInherited = this.hasMoved(row.server_id) && ERASING.every((status) => status !== row.status)
     if (from && from.account_id !== row.account_id && !isInherited)
       this.#broken(`a disk is a copy of one of its own account: ${row.server_id} from ${source}`)
@@ -142,7 +142,7 @@ export class Disks {
     return result
   }
 
-  /** An image is made of the whole of one file, as its customer has it. */
+  /** Checks that an image has exactly the bytes of its customer's file. */
   async #importing(id: string, source: unknown, effect: () => Promise<unknown>): Promise<unknown> {
     const result = await effect()
     const { state } = result as { state: string } // as its contract says
@@ -165,7 +165,7 @@ export class Disks {
     return result
   }
 
-  /** Once all is quiet, the host has what the rows say, and nothing else. */
+  /** Checks that the host matches the rows exactly, once nothing is in progress. */
   async brokenAtRest(): Promise<string[]> {
     return [
       ...(await this.#brokenMachines()),

@@ -2,7 +2,7 @@ import { drill } from './history.ts'
 import type { Drill } from './outcome.ts'
 import type { ActName } from './requests.ts'
 
-/** The acts that begin operations or take something, each with those that lead to it. */
+/** The acts that begin operations or take something, each with its preparatory acts. */
 const drills: Partial<Record<ActName, readonly ActName[]>> = {
   order: [],
   start: ['order', 'stop'],
@@ -35,10 +35,10 @@ const faults = [
   'failover',
 ] as const
 
-/** No act has that many crossings. */
+/** A bound above the number of crossings of any act. */
 const MOST = 2_000
 
-/** Carries out each act with each fault at the first time at which it can happen, at the second, until there is none. */
+/** Carries out each act with each fault, at every opportunity of the fault in turn. */
 export async function drillAll(only: string | undefined): Promise<void> {
   let [histories, violations] = [0, 0]
   for (const [name, before] of Object.entries(drills)) {
@@ -61,7 +61,7 @@ export async function drillAll(only: string | undefined): Promise<void> {
   process.exitCode = violations > 0 ? 1 : 0
 }
 
-/** A seed with which all acts succeed if there is no fault. */
+/** Finds a seed with which all acts succeed without faults. */
 async function seedFor(acts: Drill['acts']): Promise<number> {
   for (let seed = 1; seed < 50; seed += 1) {
     const { said, violations } = await drill({ seed, acts, fault: 'slow_call', at: MOST })

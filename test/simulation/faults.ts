@@ -17,7 +17,7 @@ export const faultKinds = [
   'provider_answer_lost',
   'mail_fails',
   'lost_bell',
-  // These happen to one act at a time; months have blows of their own.
+  // These faults hit one act at a time; months have blows of their own.
   'late_call',
   'failover',
   'kill',
@@ -26,14 +26,14 @@ export const faultKinds = [
 export type FaultKind = (typeof faultKinds)[number]
 export type Rates = Readonly<Record<FaultKind, number>>
 
-/** Draws the faults of a history, as long as there are to be any. */
+/** Draws the faults of a history until faults are stopped. */
 export class Faults {
   #chance: Chance
   readonly #rates: Rates
   isOn = false
   #aim: { kind: FaultKind; at: number } | null = null
   #seen = 0
-  /** How often each kind has happened. */
+  /** The number of faults so far, by kind. */
   readonly counts = new Map<FaultKind, number>()
 
   constructor(rates: Rates) {
@@ -45,14 +45,14 @@ export class Faults {
     this.#chance = new Chance(...seeds)
   }
 
-  /** From here on, lets only one kind happen, and only the given time that it could. */
+  /** Allows only one kind from here on, at its given opportunity. */
   aim(kind: FaultKind, at: number): void {
     this.#aim = { kind, at }
     this.#seen = 0
     this.isOn = true
   }
 
-  /** Lets nothing happen from here on. */
+  /** Stops all faults. */
   rest(): void {
     this.#aim = null
     this.isOn = false
@@ -82,22 +82,22 @@ export class Faults {
     return true
   }
 
-  /** True with a probability, for what a fault that happens is like. */
+  /** Draws a property of a fault with this probability. */
   is(probability: number): boolean {
     return this.#chance.is(probability)
   }
 
-  /** A delay between two, more often a short one; one that is aimed is long. */
+  /** Draws a delay between two bounds, mostly a short one; an aimed fault has a long one. */
   delayMs(least: number, most: number): number {
     if (this.#aim) return Math.round(most / 4 + this.#chance.next() * (most - most / 4))
     return Math.round(least * (most / least) ** this.#chance.next())
   }
 }
 
-/** These can happen at each statement of a process. */
+/** Faults that can happen at each statement of a process. */
 const stops = ['kill', 'pause', 'lost_commit', 'database_away', 'failover'] as const
 
-/** Draws one fault, rather one of the favourites, and how often it could have happened before it does. Calls to the host are few. */
+/** Draws a fault, preferably a favourite, and its opportunity, which is an early one for the rare calls to the host. */
 export function drawAim(
   chance: Chance,
   favourites: readonly FaultKind[] = [],
@@ -118,11 +118,11 @@ export function drawAim(
   return { fault: fault ?? 'kill', at: Math.floor(2 ** (chance.next() * (isStop ? 8 : 3))) - 1 }
 }
 
-/** Draws which kinds a history has at all, and how often: some histories have one kind only, and a lot of it. */
+/** Draws the kinds of faults of a history and their rates: some histories have a single kind, very often. */
 export function drawRates(chance: Chance): Rates {
   const share = chance.pick([0, 0.15, 0.4, 0.8]) ?? 0
   const rate = () => (chance.is(share) ? (chance.pick([0.002, 0.01, 0.05, 0.2]) ?? 0) : 0)
-  // A database that is away for a fifth of all statements lets nothing happen at all.
+  // If a fifth of all statements took the database down, nothing would make progress.
   const rare = () => Math.min(rate(), 0.004)
   return {
     slow_call: rate(),

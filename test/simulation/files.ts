@@ -3,19 +3,19 @@ import { Readable } from 'node:stream'
 import type { Faults } from './faults.ts'
 import type { Scheduler } from './scheduler.ts'
 
-/** The host that customers have files on, which the service fetches. */
+/** The web server with customers' files, which the service downloads. */
 export const FILES = 'files.example.com'
 /** A file larger than one part of a download. */
 export const LARGE_FILE = 8 * 2 ** 20 + 4096
 
-/** The place at which an ISO says that it is one. */
+/** The offset of an ISO's signature. */
 const ISO_AT = 0x8001
 
 const made = new Map<string, Buffer>()
 
 /**
- * A disk, which is an ISO, too, if it is large enough. Each byte depends on its place and on the version, so that parts
- * in a wrong place, and parts of another version, show.
+ * Makes a disk that is also an ISO if it is large enough. Each byte depends on its offset and the version, so that
+ * misplaced parts and parts of another version are detected.
  */
 export function fileOf(bytes: number, version: number): Buffer {
   const known = made.get(`${bytes} ${version}`)
@@ -34,7 +34,7 @@ interface Sent {
   path?: string
 }
 
-/** Serves files in parts, as web servers do: some break off, some change while they are fetched. */
+/** Serves files in parts as web servers do: some replies are cut off, and some files change during a download. */
 export class Files {
   readonly #scheduler: Scheduler
   readonly #faults: Faults

@@ -5,7 +5,7 @@ import { openSqlite } from '../../api/database/sqlite.ts'
 
 let folder: string | null = null
 
-/** The folder of the databases, in memory where the system has such a place. */
+/** The folder of the databases, in memory if the system supports that. */
 export async function databases(): Promise<string> {
   if (folder) return folder
   const made = mkdtempSync('/dev/shm/berth-simulation-')

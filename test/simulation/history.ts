@@ -36,12 +36,12 @@ const QUARTER_MS = HOUR / 4
 export const MONTH_MS = 30 * 24 * HOUR
 /** The time after the end of all faults in which everything must settle. */
 const SETTLE_MS = 30 * 60_000
-/** A history takes twenty times as long with a real server. */
+/** A history takes twenty times as long with a real server, so it has few moments. */
 const MOMENTS_ON_POSTGRES = 2
 /** Every lease has run out after this time. */
 const PAUSE_MS = 90_000
 
-/** Lives one month of an installation, as the seed determines it. */
+/** Simulates a month of an installation, as the seed determines it. */
 export function live(seed: number, options: Options = {}): Promise<Outcome> {
   return within(seed, options, (history) => history.live())
 }
@@ -82,7 +82,7 @@ async function within<Result>(
 
 function drawHall(scheduler: Scheduler, chance: Chance) {
   return {
-    // A host knows how long it has worked, whatever clocks are set to.
+    // A host measures durations correctly, whatever its clocks are set to.
     clock: { ...scheduler.clockOf(new Actor('host')), now: () => START + Math.floor(scheduler.elapsed()) },
     copyMs: chance.between(0, 20_000),
     bootMs: chance.between(0, 5_000),
@@ -229,13 +229,13 @@ class History {
     }
   }
 
-  /** Lets a fault happen the given time that it can. A kill or a pause can happen at each crossing of a process. */
+  /** Lets a fault happen at its given opportunity. Each crossing of a process is one for a kill or a pause. */
   #aim(fault: Drill['fault'], at: number, pauseMs = PAUSE_MS): void {
     this.#faults.aim(fault, at)
     this.scheduler.onChore = (actor, label) => {
       if ((fault !== 'kill' && fault !== 'pause') || label === 'sleep' || label === 'timer') return
       const process = this.#installation.processes.find((one) => one.actor === actor)
-      // PostgreSQL ends the transaction of a process that stands still; SQLite would let all others wait for it.
+      // PostgreSQL ends the transaction of a paused process; SQLite would make all others wait for it.
       const locks = fault === 'pause' && (label === 'begin' || process?.isWriting)
       if (!process || locks || !this.#faults.happens(fault)) return
       this.#countStop(process, fault)
@@ -244,7 +244,7 @@ class History {
     }
   }
 
-  /** Carries out an act and what it begins, and starts the process again if it was killed. */
+  /** Carries out an act and its operations, and restarts the process if it was killed. */
   async #drillAct(what: ActName, chance: Chance): Promise<string> {
     const { scheduler } = this
     const customer = this.#customers[0] as Customer // there are at least two
@@ -253,7 +253,7 @@ class History {
     return outcomeOf(await acting)
   }
 
-  /** Waits for an act and the operations that it begins, and starts processes in the place of those that die. */
+  /** Waits for an act and its operations, and replaces processes that die. */
   async #attend(acting: Promise<unknown>, what: string): Promise<void> {
     let isOver = false
     const end = () => {
@@ -297,7 +297,7 @@ class History {
     this.#started += 1
     const starting = Process.start(this.#installation, `p${this.#started}`)
     const was = this.#faults.isOn
-    // A process that can't start is started again by its supervisor; only what runs is of interest.
+    // A supervisor restarts a process that can't start, so only running processes matter.
     this.#faults.isOn = false
     this.#installation.databaseAwayUntil = Number.NEGATIVE_INFINITY
     await this.scheduler.until(starting, HOUR, 'the start of a process')
@@ -306,12 +306,12 @@ class History {
 
   // ---- what happens ----
 
-  /** Time passes in which nothing runs. A late call arrives before: it would be later than any is. */
+  /** Lets time pass in which nothing runs. A delayed call arrives first, because delays have a limit. */
   async #pass(ms: number): Promise<void> {
     const { scheduler } = this
     const leftMs = () => this.#installation.host.lateUntil - scheduler.elapsed()
     if (leftMs() > PAUSE_MS) {
-      // Others take over what the dead process held; then nothing happens until the call arrives.
+      // Others take over the work of the dead process; then nothing happens until the call arrives.
       await scheduler.run(PAUSE_MS)
       scheduler.jump(Math.max(0, leftMs() - this.#roundMs))
     }
@@ -319,7 +319,7 @@ class History {
     scheduler.jump(ms)
   }
 
-  /** Some hours pass, and then for some seconds everything happens at once. */
+  /** Lets some hours pass, and then everything happen at once for some seconds. */
   async #moment(at: number): Promise<void> {
     const { scheduler } = this
     const { moments, moves } = this.#setup
@@ -331,13 +331,13 @@ class History {
     this.#steps.unsettle()
     await this.#revive()
     const count = this.#moves.length
-    // Moves that meet on one server find more than those that pass each other by.
+    // Moves that hit the same server find more mistakes than unrelated ones.
     const isNarrow = chance.is(0.4)
     for (const customer of this.#customers) customer.recent = isNarrow ? 1 : 3
     const doing = Array.from({ length: chance.between(1, moves) }, (_, place) =>
       this.#move(at, place, chance.below(isNarrow ? 3_000 : 8_000)),
     )
-    // A shorter history has no time in which nothing happens.
+    // A shrunk history skips idle time.
     if (this.#options.only && this.#moves.length === count) return
     const most = chance.pick([5_000, 15_000, 45_000]) ?? 15_000
     // Customers wait for their answers before the next hours pass, but not always.
@@ -346,7 +346,7 @@ class History {
     await this.#calm(Promise.all(doing))
   }
 
-  /** Lets time pass, up to a span; once nothing is in progress and each loop has had a turn, the rest is left out. */
+  /** Lets a span of time pass; the rest is skipped once nothing is in progress and each loop has had a turn. */
   async #runWhileBusy(most: number, doing: readonly Promise<void>[]): Promise<void> {
     let isOver = false
     void Promise.all(doing).then(() => {
@@ -359,12 +359,12 @@ class History {
     }
   }
 
-  /** The time in which each loop that is not kept waiting has had a turn. */
+  /** The time in which each loop that is not blocked has had a turn. */
   get #roundMs(): number {
     return 5_000 + this.#setup.lazyMs
   }
 
-  /** One act after the other, each to its end; before each, somebody else tries it with what is not theirs. */
+  /** Carries out acts one after the other; before each, another customer tries it on objects that are not theirs. */
   async #tour(): Promise<void> {
     const { scheduler } = this
     const [customer, stranger] = [this.#customers[0], this.#customers.at(-1)] as [Customer, Customer] // at least two
@@ -375,7 +375,7 @@ class History {
       this.#moves.push(name)
       const chance = new Chance(this.#seed, 10, place)
       if (what === 'night') {
-        // The work that is due after it meets the next act.
+        // The next act coincides with the work that becomes due here.
         await this.#pass(25 * HOUR)
         this.#steps.unsettle()
         continue
@@ -397,14 +397,14 @@ class History {
         if (left <= 0) return this.#broken(`every operation ends: ${what} did not`)
         await scheduler.run(this.#auditor.isBusy ? 3_000 : this.#roundMs)
       }
-      // After a fault, the host may need some time until it has what the rows say.
+      // After a fault, the host may need some time to match the rows again.
       const atRest = this.#setup.isRough ? [] : await this.#disks.brokenAtRest()
       const broken = [...this.#auditor.broken(), ...this.#brokenDeliveries(), ...atRest]
       for (const each of broken) this.#broken(`after ${what}: ${each}`)
     }
   }
 
-  /** A day passes. What is due after it is done: in rough tours with one fault, and in others until all is at rest. */
+  /** Lets a day pass, and then does the due work: in rough tours with one fault, in others until all is at rest. */
   async #day(chance: Chance): Promise<void> {
     const { scheduler } = this
     await this.#pass(25 * HOUR)
@@ -415,7 +415,7 @@ class History {
     await this.#rest(15_000, look, 'after a day')
   }
 
-  /** Lets time pass until nothing is broken. What still is when everything must have settled breaks its promise. */
+  /** Lets time pass until all promises hold. One that never holds although everything should have settled is broken. */
   async #rest(everyMs: number, look: () => Promise<string[]>, when: string): Promise<void> {
     let broken: string[] = []
     for (let passed = 0; passed < SETTLE_MS; passed += everyMs) {
@@ -426,10 +426,10 @@ class History {
     for (const each of broken) this.#broken(`${when}: ${each}`)
   }
 
-  /** Lets one fault happen at some time while an act is carried out. */
+  /** Lets one fault happen during an act. */
   async #roughly(acting: Promise<void>, what: (typeof tour)[number], chance: Chance): Promise<void> {
     const { fault, at } = drawAim(chance, favourites[what])
-    // Some end while others have just taken over.
+    // Some of these processes die just after others have taken over.
     const pauseMs = chance.is(0.5) ? chance.between(9_000, 18_000) : chance.between(30_000, PAUSE_MS)
     this.#aim(fault, at, pauseMs)
     await this.#attend(acting, what)
@@ -442,7 +442,7 @@ class History {
     await this.scheduler.until(doing, 10 * 60_000, 'customers').catch(() => undefined)
   }
 
-  /** Starts processes in the place of those that died, unless all are there. */
+  /** Replaces processes that died. */
   async #revive(): Promise<void> {
     while (this.#installation.processes.length < this.#setup.processes) await this.#start()
   }
@@ -478,7 +478,7 @@ class History {
   ): Promise<void> {
     const acting = isHostile ? { ...customer, known: structuredClone(customer.others) } : customer
     const keep = (secret: unknown) => {
-      // The customer's own reply has it once, and nobody may see it again.
+      // The customer's reply contains the secret once; after that, nobody may see it.
       if (typeof secret === 'string') queueMicrotask(() => this.#secrets.add(secret))
     }
     const { sent } = acting.client
@@ -487,7 +487,7 @@ class History {
     let done: ActName = what
     let reply = await act(what)
     if (!reply && acting.client.sent === sent) {
-      // Without anything to do it with, a customer orders something.
+      // A customer without a suitable object orders something.
       done = chance.pick(FIRST) ?? 'order'
       reply = await act(done)
     }
@@ -517,7 +517,7 @@ class History {
   async #replace(): Promise<void> {
     this.#started += 1
     const starting = Process.start(this.#installation, `p${this.#started}`)
-    // It fails if the database is away then; #revive starts it later.
+    // The start fails if the database is down; #revive repeats it later.
     await starting.catch(() => this.#count('a process could not start'))
   }
 
@@ -535,9 +535,9 @@ class History {
     const { scheduler } = this
     this.#faults.isOn = false
     await this.#revive()
-    // A clock that was set back must get there again, for what is due then, and the last moves may be still to come.
+    // A clock that was set back must catch up, because work is due by then, and the last moves may not have begun.
     await scheduler.run(scheduler.behindMs + 60_000)
-    // A provider repeats its notifications until they are answered.
+    // A provider repeats its notifications until they are acknowledged.
     for (const id of this.#till.ids) await this.#calm(hint(this.#world, new Chance(this.#seed, 11), id))
     const look = async () => [
       ...this.#auditor.brokenAtRest(),

@@ -24,23 +24,23 @@ const commands: readonly string[] = [
   'setAddress',
 ]
 
-/** A call is that late at most after its process was cut off. */
+/** The most by which a call is delayed after its process was cut off. */
 const LATE_MS = 10 * 60_000
 
-/** The host that all processes share, and the way to it. */
+/** The host that all processes share, and the connections to it. */
 export class Host {
   readonly actor = new Actor('host')
   readonly #scheduler: Scheduler
   readonly #faults: Faults
   readonly #simulator: Simulator
   #older: Map<string, MachineState> | null = null
-  /** Nothing answers before this time. */
+  /** The host does not answer before this time. */
   awayUntil = 0
   /** The last call of a process that was cut off arrives before this time. */
   lateUntil = 0
   /** The disk is full before this time. */
   fullUntil = 0
-  /** Carries out a call; the history looks at what it does to disks. */
+  /** Carries out a call, whose effect on disks the history checks. */
   around: (name: string, given: readonly unknown[], effect: () => Promise<unknown>) => Promise<unknown> = (
     _name,
     _given,
@@ -57,7 +57,7 @@ export class Host {
     this.#simulator = simulator
   }
 
-  /** The driver as one process has it. What the process has sent arrives even if the process dies meanwhile. */
+  /** Returns the driver of one process. A call that was sent arrives even if the process dies meanwhile. */
   driverFor(process: Actor): Driver {
     const simulator = this.#simulator
     return new Proxy<Driver>(simulator, {
@@ -126,7 +126,7 @@ export class Host {
     }
   }
 
-  /** The list of machines, sometimes the one of before. */
+  /** Lists the machines, sometimes as they were before. */
   async #listed(): Promise<Map<string, MachineState>> {
     const newest = await this.#simulator.list()
     const shown = this.#older && this.#faults.happens('stale_list') ? this.#older : newest

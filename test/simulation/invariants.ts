@@ -24,7 +24,7 @@ interface Query {
   tables: ReadonlySet<string>
 }
 
-/** Looks at the database over a connection of its own, and tells which promises do not hold. */
+/** Checks the database over a connection of its own, and reports broken promises. */
 export class Auditor {
   readonly #sqlite: DatabaseSync
   readonly #always: readonly Query[]
@@ -33,14 +33,14 @@ export class Auditor {
   readonly #moves: StatementSync
   readonly #server: StatementSync
   readonly #role: StatementSync
-  /** The tables that were changed since the last look; null: perhaps all. */
+  /** The tables changed since the last check; null: perhaps all. */
   #changed: Set<string> | null = null
   #hasNews = true
-  /** Learns which tables the statement that is being prepared reads. */
+  /** Receives the tables that the statement being prepared reads. */
   #onRead: (table: string) => void = () => {}
   #lastEntry = 0
   #lastPosition = 0
-  /** The ends of ledgers, and the seconds charged for each item to each account, as the entries that were read add up. */
+  /** The balance of each ledger and the seconds charged for each item, summed up from the entries read so far. */
   readonly #ledgers = new Map<string, { sequence: number; balance: number; paid: number }>()
   readonly #seconds = new Map<string, number>()
   readonly #statuses = new Map<string, string>()
@@ -72,7 +72,7 @@ export class Auditor {
     )
   }
 
-  /** Learns which tables were changed; null: any. */
+  /** Records which tables were changed; null: any. */
   note(tables: Iterable<string> | null): void {
     if (tables === null) this.#changed = null
     for (const table of tables ?? []) {
@@ -81,20 +81,20 @@ export class Auditor {
     }
   }
 
-  /** True if something was committed since it was asked before. */
+  /** True if something was committed since the last call. */
   hasNews(): boolean {
     const hasNews = this.#hasNews
     this.#hasNews = false
     return hasNews
   }
 
-  /** Asks what may have changed since the last look. */
+  /** Checks all promises that changes since the last check may have broken. */
   broken(): string[] {
     const changed = this.#changed
     this.#changed = new Set()
     const isNew = ({ tables }: Query) => changed === null || [...tables].some((table) => changed.has(table))
     const due = this.#always.filter(isNew)
-    // One look at the file serves all queries.
+    // A single read transaction serves all queries.
     this.#sqlite.exec('BEGIN')
     try {
       return [...findings(due), ...this.#brokenLedgers(changed), ...this.#brokenMoves(changed)]
@@ -108,7 +108,7 @@ export class Auditor {
     return [...this.broken(), ...findings(this.#atRest), ...this.#brokenPaid(), ...this.#brokenMeters()]
   }
 
-  /** A key creates one server, however often its request is sent. */
+  /** Checks that a key creates one server, however often its request is sent. */
   brokenOrders({ most }: { most: number }): string[] {
     const [row] = this.rows<{ servers: number }>('SELECT count(*) AS servers FROM servers')
     const servers = row?.servers ?? 0
@@ -167,7 +167,7 @@ export class Auditor {
     })
   }
 
-  /** Entries follow each other. */
+  /** Checks that each entry follows the one before. */
   #brokenLedgers(changed: ReadonlySet<string> | null): string[] {
     if (changed && !changed.has('transactions')) return []
     const broken: string[] = []
@@ -190,7 +190,7 @@ export class Auditor {
     return broken
   }
 
-  /** An account has paid what its payments add up to. */
+  /** Checks that the account's total paid equals the sum of its payments. */
   #brokenPaid(): string[] {
     const rows = this.rows<{ account_id: string; paid: number }>('SELECT account_id, paid FROM ledgers')
     return rows.flatMap(({ account_id, paid }) => {
@@ -199,7 +199,7 @@ export class Auditor {
     })
   }
 
-  /** Every second of a rate is charged once, to the account that has it, up to the time of the meter. */
+  /** Checks that every second of a rate up to the meter is charged once, to the right account. */
   #brokenMeters(): string[] {
     const rows = this.rows<{ paid: string; seconds: number }>(
       `SELECT m.item_id || ' by ' || coalesce(r.account_id, m.account_id) AS paid,
@@ -215,7 +215,7 @@ export class Auditor {
     })
   }
 
-  /** The events of a server tell its statuses without a gap. */
+  /** Checks that the events of a server report its statuses without a gap. */
   #brokenMoves(changed: ReadonlySet<string> | null): string[] {
     if (changed && !changed.has('events')) return []
     const broken: string[] = []
@@ -229,7 +229,7 @@ export class Auditor {
     }[] // its columns
     for (const { position, type, id, old, new: next, status } of rows) {
       this.#lastPosition = position
-      // One that moved to another account is new there, with the status that it has.
+      // A server that moved to another account starts there with its current status.
       if (type === 'server.created') this.#statuses.set(id, status)
       if (type !== 'server.status_changed') continue
       const before = this.#statuses.get(id)

@@ -1,7 +1,7 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import type pg from 'pg'
 
-/** Lets PostgreSQL write down each change of a row, in the transaction that makes it. */
+/** Makes PostgreSQL record each change of a row in the same transaction. */
 export const RECORD = `
   CREATE UNLOGGED TABLE mirrored (at bigserial, name text, old json, new json);
   CREATE FUNCTION mirror() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -33,7 +33,7 @@ interface Table {
   remove: StatementSync
 }
 
-/** The rows of PostgreSQL that are committed, in the file of SQLite that promises are asked of. */
+/** Mirrors the committed rows of PostgreSQL in a SQLite file, on which the promises are checked. */
 export class Mirror {
   readonly #from: pg.Client
   readonly #sqlite: DatabaseSync
@@ -45,7 +45,7 @@ export class Mirror {
     this.#sqlite.exec('PRAGMA synchronous = OFF; PRAGMA foreign_keys = OFF')
   }
 
-  /** Takes all rows, in place of those that are there. */
+  /** Replaces the contents with all current rows. */
   async fill(): Promise<void> {
     const { rows } = await this.#from.query<{ name: string }>(
       `SELECT tgrelid::regclass::text AS name FROM pg_trigger WHERE tgname = 'mirror' ORDER BY 1`,
@@ -57,7 +57,7 @@ export class Mirror {
     }
   }
 
-  /** Takes what was committed since. @returns the tables that were changed */
+  /** Applies the changes committed since the last call. @returns the changed tables */
   async follow(): Promise<Set<string>> {
     const { rows } = await this.#from.query<Change>('DELETE FROM mirrored RETURNING *')
     if (rows.length === 0) return new Set()

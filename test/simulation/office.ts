@@ -37,7 +37,7 @@ export class Office {
   readonly #client: Client
   readonly #world: World
   readonly #auditor: Auditor
-  /** Money that arrived at the bank, by the bank's id. It stays the same, however often it is sent. */
+  /** Money that arrived at the bank, by the bank's id. A repeated report has the same content. */
   readonly #arrivals = new Map<string, Arrival>()
   /** The texts that were accepted for each complaint. */
   readonly #written = new Map<string, string[]>()
@@ -56,7 +56,7 @@ export class Office {
     return chore === 'announce' ? this.#announce(job) : this.#complain(job)
   }
 
-  /** Compares what was accepted with what is there. */
+  /** Compares everything that was accepted with the stored rows. */
   broken(): string[] {
     const rows = this.#auditor.rows<{ reference: string; amount: number }>(
       "SELECT reference, amount FROM transactions WHERE reference LIKE 'bank:%'",
@@ -84,7 +84,7 @@ export class Office {
     ]
   }
 
-  /** Sells a server to another account: stops it, has its owner detach what does not go with it, and moves it. */
+  /** Sells a server to another account: stops it, has its owner detach objects that stay behind, and moves it. */
   async #move({ customer, customers, chance, wait }: Job): Promise<Done[]> {
     const { serverOf } = this.#world
     const own = customer.known.servers.slice(-3).filter((id) => serverOf(id) !== undefined)
@@ -131,7 +131,7 @@ export class Office {
     })
   }
 
-  /** Both customers learn what they have. */
+  /** Tells both customers about the new ownership. */
   #handOver(server: string, from: Known, { known: to, accountId }: Customer): void {
     const isTheirs = (id: string) => this.#auditor.ownerOf('snapshots', id) === accountId
     to.snapshots.push(...from.snapshots.filter(isTheirs))
@@ -141,7 +141,7 @@ export class Office {
     to.servers = [...to.servers.filter((id) => id !== server), server]
   }
 
-  /** Books what the bank reports: often twice, and sometimes with a slip. */
+  /** Books the bank's reports: often twice, and sometimes with a mistake. */
   async #arrive({ customer, chance }: Job): Promise<Done[]> {
     const list = await customer.client.send(chance, 'GET', '/account/transfers')
     const invoice = list?.status === 200 ? chance.pick<{ reference: string }>(list.body.items) : undefined
@@ -214,7 +214,7 @@ export class Office {
     return chance.is(0.4) ? [...all, await this.#send(`announcements/${id}/end`, {}, chance)] : all
   }
 
-  /** A customer looks for an announcement, which they must see exactly if it concerns them. */
+  /** Checks that a customer sees an announcement if and only if it concerns them. */
   async #look(id: string, { accountId, client }: Customer, chance: Chance): Promise<Done[]> {
     const isDue = () => this.#concerns(id, accountId)
     const before = isDue()

@@ -62,7 +62,7 @@ function giveTrial(db: Database, clock: Clock, accountId: string, at: number): P
   })
 }
 
-/** Pays on a page, or not; the provider tells the service before, afterwards, several times, or never. */
+/** Pays on a page, or gives up; the provider notifies the service before, afterwards, several times, or never. */
 async function visit(
   { world, till }: Pick<Opening, 'world' | 'till'>,
   page: string,

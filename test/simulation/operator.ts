@@ -19,7 +19,7 @@ export class Operator {
     this.#office = office
   }
 
-  /** Compares what was accepted with what is there. */
+  /** Compares everything that was accepted with the stored rows. */
   broken(): string[] {
     return this.#office.broken()
   }
@@ -37,13 +37,13 @@ export class Operator {
     if (duty === 'refund') return this.#refund(customer, chance)
     const [path, body] = orders[duty](customer, chance)
     const done = await this.#send(path, body, chance)
-    // Most of what is held is released soon, or little would happen any more.
+    // Most holds are released soon, or else little would happen any more.
     if (!path.endsWith('/suspend') || chance.is(0.1)) return [done]
     await wait(chance.between(0, 40_000))
     return [done, await this.#send(path.replace('/suspend', '/resume'), body, chance)]
   }
 
-  /** Pays a payment of the customer back, in part or twice. */
+  /** Refunds a payment of the customer, in part or twice. */
   async #refund({ accountId }: Customer, chance: Chance): Promise<Done[]> {
     const list = await this.#client.send(chance, 'GET', `/operator/payments?account_id=${accountId}&limit=5`)
     const paid = list?.status === 200 ? chance.pick<{ payment_id: string }>(list.body.items) : undefined
@@ -85,7 +85,7 @@ const entry = (chance: Chance) => ({
 
 const REASON = { reason: 'simulated' }
 
-/** Takes all that an account has, or gives it plenty. */
+/** Empties the balance of an account, or makes it large. */
 const booking =
   (verb: 'credit' | 'debit') =>
   ({ accountId }: Customer, chance: Chance): [string, object] => {

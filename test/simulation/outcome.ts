@@ -8,7 +8,7 @@ export interface Outcome {
   violations: string[]
   days: number
   steps: number
-  /** The places of moves that were made, as a shorter history keeps them. */
+  /** The positions of the moves that were made, some of which a shorter history keeps. */
   moves: string[]
   sometimes: Map<string, number>
   story: string[]
@@ -16,7 +16,7 @@ export interface Outcome {
 
 export interface Drill {
   seed: number
-  /** The acts that lead to the one with the fault, which is the last. */
+  /** The preparatory acts, and last the one with the fault. */
   acts: readonly ActName[]
   fault: FaultKind
   at: number
@@ -24,7 +24,7 @@ export interface Drill {
 
 export interface Drilled {
   violations: string[]
-  /** False if the act was over before the fault could happen that often. */
+  /** False if the act ended before that opportunity of the fault. */
   hasHit: boolean
   /** The last reply of the last act. */
   said: string
@@ -33,7 +33,7 @@ export interface Drilled {
 export interface Options {
   /** Parts of the configuration that the seed does not draw. */
   setup?: Partial<Setup>
-  /** The moves to make, by their places (default: all that the seed draws). */
+  /** The moves to make, by position (default: all that the seed draws). */
   only?: ReadonlySet<string>
   onTrace?: (line: string) => void
   /** Checks after every step, whatever the seed has drawn. */

@@ -1,4 +1,4 @@
-/** The tables of objects that customers have, each with the column of its id. */
+/** The tables of customers' objects, each with its id column. */
 export const owned = {
   servers: 'server_id',
   snapshots: 'snapshot_id',
@@ -9,7 +9,7 @@ export const owned = {
 } as const
 export type Owned = keyof typeof owned
 
-/** Objects that a path or the items of a list name, by the first part of the path. */
+/** The objects in a path or in the items of a list, by the first segment of the path. */
 const kinds: Readonly<Record<string, { table: Owned; id: string }>> = {
   ...Object.fromEntries(
     Object.entries(owned).map(([table, id]) => [table, { table: table as Owned, id }]), // a key of the table
@@ -19,7 +19,7 @@ const kinds: Readonly<Record<string, { table: Owned; id: string }>> = {
   isos: { table: 'snapshots', id: 'iso_id' },
 }
 
-/** The objects that a reply shows, or whose path was answered. */
+/** Returns the objects that a reply reveals, by its contents or by its path. */
 export function shownIn(path: string, body: unknown): { table: Owned; id: string }[] {
   const [, first = '', own] = /^\/(\w+)(?:\/([^/?]+))?/.exec(path) ?? []
   const kind = kinds[first]
@@ -29,7 +29,7 @@ export function shownIn(path: string, body: unknown): { table: Owned; id: string
   return items.map((item) => ({ table: kind.table, id: String(item[kind.id]) }))
 }
 
-/** The times at which servers move between accounts; meanwhile either account may have one. */
+/** The times at which servers move between accounts; meanwhile either account may own a server. */
 export class Moves {
   readonly #elapsed: () => number
   readonly #moved = new Set<string>()
@@ -51,7 +51,7 @@ export class Moves {
     }
   }
 
-  /** Notes that a server has moved to another account. */
+  /** Records that a server has moved to another account. */
   note(serverId: string): void {
     this.#moved.add(serverId)
   }
@@ -60,7 +60,7 @@ export class Moves {
     return this.#moved.has(serverId)
   }
 
-  /** True if a move was in progress at some time since a moment. */
+  /** True if a move was in progress at any time since this moment. */
   since(elapsed: number): boolean {
     return this.#open > 0 || this.#last >= elapsed
   }

@@ -27,13 +27,13 @@ export const steps: Readonly<Record<string, readonly string[]>> = {
   detach_network: ['connect'],
 }
 
-/** The moments of a step at which a process can die or stand still. */
+/** The moments of a step at which a process can die or pause. */
 const moments = ['before', 'after', 'saved'] as const
 const stops = ['kill', 'pause'] as const
 /** Faults of a call to the host. */
 const calls = ['lost_call', 'lost_answer', 'double_call', 'slow_call'] as const
 
-/** Each action in each status, and each step of an operation with each fault at each moment. */
+/** All pairs to reach: each action in each status, and each step with each fault at each moment. */
 export const pairs: readonly string[] = [
   ...statuses.flatMap((status) =>
     actions.filter((action) => action !== 'console').map((action) => pairOf(status, action)),

@@ -9,7 +9,7 @@ async function methodOf({ customer: { client }, chance }: Request): Promise<stri
     : undefined
 }
 
-/** Everything that customers do with money of their own. */
+/** All acts of customers with their own money. */
 export const payments = {
   pay: async ({ customer: { client, visit }, chance }) => {
     const wanted = { amount_rub: chance.pick(['100.00', '500.00', '1500.00']), save_method: chance.is(0.8) }

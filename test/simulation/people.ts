@@ -16,7 +16,7 @@ type Area = 'account' | 'servers'
 export type Role = keyof typeof changes
 export const roles = Object.keys(changes) as Role[] // the table's keys
 
-/** True if a person with this role, or without one, may send such a change. */
+/** True if a person with this role, or with none, may make such a change. */
 export function mayChange(role: Role | undefined, path: string): boolean {
   if (path === '/pricing/quote') return role !== undefined
   const area = /^\/(account|webhooks)\b/.test(path) ? 'account' : 'servers'

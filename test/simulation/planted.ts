@@ -1,18 +1,18 @@
-/** A deliberate mistake in the product: texts of a file, and others in their place. */
+/** A deliberate mistake in the product: replacements of texts in a file. */
 export interface Planted {
   name: string
   file: string
   edits: readonly { find: string; put: string }[]
 }
 
-/** @param texts a text and what stands in its place, once or several times */
+/** @param texts pairs of a text and its replacement */
 const plant = (name: string, file: string, ...texts: string[]): Planted => ({
   name,
   file: `api/${file}`,
   edits: texts.flatMap((find, at) => (at % 2 === 0 ? [{ find, put: texts[at + 1] ?? '' }] : [])),
 })
 
-/** The mistakes that the simulation must find; each was, or could be, made by a person in a hurry. */
+/** The mistakes that the simulation must find, each of which a developer in a hurry could make. */
 export const planted: readonly Planted[] = [
   // Operations
   plant(

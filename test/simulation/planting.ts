@@ -6,8 +6,8 @@ import type { Planted } from './planted.ts'
 const root = path.resolve(import.meta.dirname, '../..')
 
 /**
- * Loads the product with a mistake in it; its files stay as they are.
- * @throws Error when the file is loaded, if a text is not in it exactly once, because the code has moved
+ * Loads the product with a mistake, without changing its files.
+ * @throws Error when the file is loaded, if it does not contain a text exactly once, because the code has changed
  */
 export function load({ name, file, edits }: Planted): void {
   const place = path.join(root, file)

@@ -6,7 +6,7 @@ import { blows } from './setup.ts'
 
 const ENDS = ['succeeded', 'failed', 'canceled']
 
-/** Events that must happen now and then: a history without one proves nothing about it. */
+/** Situations that some histories must reach, because a situation that never occurs is not tested. */
 const points: readonly string[] = [
   ...Object.keys(acts).map((act) => `${act} succeeds`),
   ...Object.keys(acts).map((act) => `${act} is refused`),
@@ -32,7 +32,7 @@ const points: readonly string[] = [
   'log: billing failed; trying again',
 ]
 
-/** Moments that only PostgreSQL has. */
+/** Situations that only PostgreSQL has. */
 const onPostgres: readonly string[] = [
   'a statement waits for a lock',
   'a lock is waited for too long',

@@ -7,13 +7,13 @@ import { type Server, startPostgres } from '../harness/postgres.ts'
 import { databases } from './folder.ts'
 import { Mirror, RECORD } from './mirror.ts'
 
-/** Nothing happens in the server by itself. */
+/** The settings turn off all background work of the server. */
 const FLAGS = [
   ...['autovacuum=off', 'deadlock_timeout=1d', 'jit=off', 'max_parallel_workers_per_gather=0'],
   ...['wal_level=minimal', 'max_wal_senders=0', 'full_page_writes=off', 'synchronous_commit=off'],
 ].flatMap((flag) => ['-c', flag])
 
-/** The simulated clock hides PostgreSQL's own one, as `public` comes before `pg_catalog`. */
+/** The simulated clock shadows PostgreSQL's own, because `public` comes before `pg_catalog` in the search path. */
 const clockOf = (file: string) => `
   ALTER ROLE postgres SET search_path = public, pg_catalog;
   CREATE FUNCTION public.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE AS
@@ -23,7 +23,7 @@ const clockOf = (file: string) => `
 interface Running {
   server: Server
   monitor: pg.Client
-  /** The file from which it reads the time. */
+  /** The file from which the server reads the time. */
   clock: string
 }
 
@@ -31,7 +31,7 @@ let running: Promise<Running> | null = null
 
 async function start(): Promise<Running> {
   const folder = await databases()
-  // The server runs as another user, who must reach the clock.
+  // The server runs as another user, who needs access to the clock.
   chmodSync(folder, 0o711)
   const clock = path.join(folder, 'clock')
   const server = await startPostgres(FLAGS)
@@ -63,10 +63,10 @@ async function connect(url: string): Promise<pg.Client> {
 
 /** A fresh database on the server, and its rows in a file of SQLite. */
 export interface Opened {
-  /** A connection to another database, which looks at sessions. */
+  /** A connection to another database, for inspecting sessions. */
   monitor: pg.Client
   mirror: Mirror
-  /** The address of the server, and the path of the database there. */
+  /** The address of the server, and the path of this database. */
   url: URL
   setClock: (now: number) => void
   close: () => Promise<void>

@@ -28,7 +28,7 @@ export interface Installation {
   /** The sessions of PostgreSQL; null: the database is SQLite. */
   sessions: Sessions | null
   catalog: Catalog
-  /** The database answers nobody before this time. */
+  /** The database does not answer before this time. */
   databaseAwayUntil: number
   /** True if one process serves alone, as it does on SQLite. */
   isAlone: boolean
@@ -40,13 +40,13 @@ export interface Installation {
   processes: Process[]
   /** Receives each line of a process's log. */
   onLog: (process: string, line: string) => void
-  /** Sees each moment of each step. */
+  /** Observes each moment of each step. */
   onStep: (process: Actor, doing: Doing) => void
-  /** Learns which tables were changed; null: any. */
+  /** Receives the changed tables; null: any. */
   onWrite: (tables: Iterable<string> | null) => void
 }
 
-/** A step of an operation, and how far it is. */
+/** A step of an operation, and its progress. */
 export interface Doing {
   operationId: string
   type: string
@@ -54,19 +54,19 @@ export interface Doing {
   moment: 'before' | 'after' | 'saved'
 }
 
-/** A process of the service: the real application, whose seams lead into the simulated world. */
+/** A process of the service: the real application, connected to the simulated world at its seams. */
 export class Process {
   readonly actor: Actor
   readonly app: App
   readonly #cut: () => void
-  /** The steps that it is at, by the operation's subject. */
+  /** The current steps, by the operation's subject. */
   readonly doing: ReadonlyMap<string, Doing>
   readonly #listeners: Listeners
-  /** Resolves when it has died. */
+  /** Resolves when the process has died. */
   readonly death: Promise<void>
   readonly #isWriting: () => boolean
   #die: () => void = () => {}
-  /** The database as a statement of its own reaches it. */
+  /** The database, accessed as this process. */
   readonly db: Database
 
   private constructor(parts: {
@@ -99,7 +99,7 @@ export class Process {
     try {
       return await installation.scheduler.as(actor, () => Process.#start(installation, actor, seam))
     } catch (error) {
-      // `berthd serve` exits then, and its heartbeats end with it.
+      // `berthd serve` would exit here, which also ends its heartbeats.
       actor.isDead = true
       seam.cut()
       throw error
@@ -141,7 +141,7 @@ export class Process {
         doing.set(subject_id, now)
         installation.onStep(actor, now)
       },
-      // Some installations write down each step, others only where they pause.
+      // Some installations save each step, others only pauses.
       saveEveryMs: installation.saveEveryMs,
       peers: members ?? alone(listeners),
       owner: members?.processId ?? actor.name,
@@ -167,12 +167,12 @@ export class Process {
     return self
   }
 
-  /** True if it is in a transaction that has written. */
+  /** True if the process is in a transaction that has written. */
   get isWriting(): boolean {
     return this.#isWriting()
   }
 
-  /** Ends it at once, between any two steps, as a kill does. */
+  /** Ends the process at once, between any two steps, as a kill does. */
   kill(installation: Installation): void {
     this.actor.isDead = true
     installation.processes.splice(installation.processes.indexOf(this), 1)
@@ -219,7 +219,7 @@ async function startWorkers(app: App, members: Members | null): Promise<void> {
   await app.webhooks.start({ isAlone })
 }
 
-/** Tells all processes: this one at once, each of the others some time later, or never. */
+/** Notifies this process at once, and each other one some time later, or never. */
 function ring(installation: Installation, from: Actor, topic: Topic, ids: readonly string[] = []): void {
   const { processes, faults, scheduler } = installation
   for (const process of processes) {
@@ -229,7 +229,7 @@ function ring(installation: Installation, from: Actor, topic: Topic, ids: readon
   }
 }
 
-/** A failure that PostgreSQL's driver reports when the connection breaks. */
+/** The error that PostgreSQL's driver reports for a broken connection. */
 function broken(): Error {
   return Object.assign(new Error('the connection to the database was lost'), { code: '08006' })
 }

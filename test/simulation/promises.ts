@@ -1,6 +1,6 @@
 /**
- * Queries that find nothing as long as the promises hold, each with the sentence of a promise. They see what is
- * committed, at any moment.
+ * Queries that find nothing while the promises hold, each under its promise as a sentence. They can run at any moment,
+ * on committed data.
  */
 export const always: Readonly<Record<string, string>> = {
   'a subject has one active operation': `
@@ -257,12 +257,12 @@ export const always: Readonly<Record<string, string>> = {
       AND coalesce(ends_at > simulated_now() + 7200000, 1) HAVING count(*) > 20`,
 }
 
-/** Further ones, which hold once everything has settled. */
+/** Promises that hold once everything has settled. */
 export const atRest: Readonly<Record<string, string>> = {
   'every operation ends': `
     SELECT type || ' ' || operation_id || ' ' || status || ' ' || step AS what FROM operations
     WHERE finished_at IS NULL`,
-  // That of a canceled operation may stay in its row, but holds up nobody once it has run out.
+  // The lease of a canceled operation may stay in its row, but delays nobody once it has expired.
   'no lease is left': `SELECT operation_id AS what FROM operations WHERE lease_until > simulated_now()`,
   'every event gets its position': `SELECT event_id AS what FROM events WHERE position IS NULL`,
   'no charge is late': `SELECT item_id || ' ' || due_at AS what FROM billing_meters WHERE due_at <= simulated_now() - 900000`,
@@ -324,7 +324,7 @@ export const atRest: Readonly<Record<string, string>> = {
     SELECT complaint_id AS what FROM complaints WHERE letter_at < simulated_now() - 1800000`,
 }
 
-/** The sums of what servers hold; one that is being resized holds what it will gain, too. */
+/** The sums of resources that servers reserve; a server being resized also reserves its growth. */
 export const HELD = `CREATE TEMP VIEW held AS SELECT account_id, count(*) AS servers,
   sum(cpu + coalesce((SELECT sum(json_extract(data, '$.growth.cpu')) FROM operations o
     WHERE o.finished_at IS NULL AND o.type = 'resize' AND o.subject_id = s.server_id), 0)) AS cpu,

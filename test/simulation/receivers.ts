@@ -14,7 +14,7 @@ export class Receivers {
   /** The ids of events that each URL has accepted, in the order of their first arrival. */
   readonly accepted = new Map<string, Set<string>>()
 
-  /** Nobody accepts anything before this time. */
+  /** No host accepts anything before this time. */
   awayUntil = 0
 
   constructor(scheduler: Scheduler, faults: Faults) {
@@ -42,7 +42,7 @@ export class Receivers {
     return sending
   }
 
-  /** Compares the events that count as delivered with those that have arrived, and their order. */
+  /** Compares the events marked as delivered with those that arrived, and their order. */
   broken(rows: { url: string; event_id: string; status: string }[]): string[] {
     return [...Map.groupBy(rows, ({ url }) => url)].flatMap(([url, queue]) => {
       const accepted = [...(this.accepted.get(url) ?? [])]

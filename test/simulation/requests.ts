@@ -41,7 +41,7 @@ function removing(kind: Kind, query = ''): Act {
   }
 }
 
-/** Creates something, and remembers it. */
+/** Creates an object, and remembers it. */
 function creating(kind: Kind, path: string, idOf: string, body: (request: Request) => object | null): Act {
   return async (request) => {
     const { customer, chance, keep } = request
@@ -97,7 +97,7 @@ const size = (chance: Chance) => ({
 
 const LARGE = { cpu: 6, ram_mb: 6144, disk_gb: 60 }
 
-/** Sometimes a plan of one's own, ports and networks along with it. */
+/** Draws optional parts of an order: a custom plan, ports, networks. */
 const order = (request: Request) => ({ ...plan(request), ...source(request) })
 const plan = ({ customer, chance }: Request) => ({
   zone_slug: 'local-1',
@@ -112,7 +112,7 @@ const plan = ({ customer, chance }: Request) => ({
   ...(chance.is(0.2) ? { backups_enabled: true } : {}),
 })
 
-/** The system of a new server: mostly a template, sometimes a snapshot or an image of one's own. */
+/** Draws the system of a new server: mostly a template, sometimes an own snapshot or image. */
 function source(request: Request) {
   const { customer, chance } = request
   const own = chance.pick(['snapshots', 'images', ...Array(6).fill('template')])
@@ -136,7 +136,7 @@ const ofCopy = (
 
 const orderingOnce = creating('servers', '/servers', 'server_id', order)
 
-/** Orders a server; one that is refused for its disk or its address is ordered in another way. */
+/** Orders a server, and changes the order if it is refused for its disk or its address. */
 const ordering: Act = async (request) => {
   let reply = await orderingOnce(request)
   for (let left = 2; left > 0 && reply && [409, 422].includes(reply.status); left -= 1)
@@ -147,7 +147,7 @@ const ordering: Act = async (request) => {
 /** Everything that customers do with /v1, by name. */
 export const acts = {
   order: ordering,
-  /** Deletes what is still being created, while another server is, too. */
+  /** Deletes a server that is still being created, while another one is, too. */
   give_up: async (request) => {
     const { customer, chance } = request
     const other = chance.is(0.5) ? ordering(request) : null
@@ -156,7 +156,7 @@ export const acts = {
     const id = customer.known.servers.at(-1)
     return reply && id ? customer.client.insist(chance, 'DELETE', `/servers/${id}`) : null
   },
-  /** Deletes what is still being resized. */
+  /** Deletes a server that is still being resized. */
   give_up_resize: async ({ customer: { client, known }, chance }) => {
     const path = `/servers/${known.servers.at(-1)}`
     const reply = await client.send(chance, 'PATCH', path, LARGE)
@@ -233,7 +233,7 @@ export const acts = {
   grow_volume: patching('volumes', ({ chance }) => ({ size_gb: chance.pick([5, 10, 20]) })),
   remove_volume: removing('volumes'),
   change_role: patching('members', ({ chance }) => ({ role: chance.pick(roles) })),
-  /** Removes a member, often the first: an owner, perhaps oneself. */
+  /** Removes a member, often the first, who is an owner and perhaps the caller. */
   remove_member: async (request) => {
     const { customer, chance } = request
     const id = chance.is(0.4) ? customer.known.members[0] : one(request, 'members')
@@ -342,10 +342,10 @@ export const acts = {
 
 export type ActName = keyof typeof acts
 
-/** The acts that need nothing. */
+/** The acts that need no existing object. */
 export const FIRST = ['order', 'order', 'order', 'volume', 'network', 'firewall'] as const
 
-/** These create something of one's own, or read nothing of another's. */
+/** Acts that only create own objects, or read nothing of others. */
 export const HARMLESS: readonly ActName[] = [
   'order',
   'give_up',

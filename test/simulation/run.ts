@@ -1,4 +1,4 @@
-// npm run simulate: histories of the service under faults, each determined by one number.
+// npm run simulate runs histories of the service under faults, each determined by one number.
 import { parseArgs } from 'node:util'
 import { planted } from './planted.ts'
 import { load } from './planting.ts'

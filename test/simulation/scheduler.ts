@@ -4,11 +4,11 @@ import type { Clock } from '../../api/clock.ts'
 import { Chance } from './chance.ts'
 import { breathe, type Nature } from './seams.ts'
 
-/** A part of the simulated world that can die or stand still: a process of the service, a host, a customer. */
+/** A part of the simulated world that can die or pause: a process of the service, a host, a customer. */
 export class Actor {
   readonly name: string
   isDead = false
-  /** Nothing of it runs before this time. */
+  /** The actor is paused until this time. */
   pausedUntil = 0
 
   constructor(name: string) {
@@ -16,12 +16,12 @@ export class Actor {
   }
 }
 
-/** Something that may happen next. */
+/** A piece of work that may run next. */
 interface Chore {
   actor: Actor
   label: string
   at: number
-  /** Keeps chores of the same time in order. */
+  /** Orders chores of the same time. */
   order: number
   run: () => void
   isOver: boolean
@@ -29,9 +29,9 @@ interface Chore {
 
 const current = new AsyncLocalStorage<Actor>()
 
-/** Chores in a row without any time passing, which only an endless loop needs. */
+/** More chores in a row without any time passing mean an endless loop. */
 const MOST_AT_ONCE = 30_000
-/** Characters of the trace. */
+/** The number of characters of the trace that are hashed at once. */
 const HASHED_AT_ONCE = 32_768
 
 /**
@@ -49,7 +49,7 @@ export class Scheduler implements Nature {
   #ready: Chore[] = []
   readonly #later = new Heap()
   readonly #hash = createHash('sha256')
-  /** Lines of the trace that the hash has yet to get: a call for each would cost more than the hash. */
+  /** Lines of the trace that are not hashed yet: a call for each would cost more than the hash. */
   #noted = ''
   readonly #nobody = new Actor('nobody')
   #order = 0
@@ -61,7 +61,7 @@ export class Scheduler implements Nature {
   onStep: (label: string) => void = () => {}
   /** Called before each chore; it may let the actor die. */
   onChore: (actor: Actor, label: string) => void = () => {}
-  /** Receives each line of the trace, if somebody reads it. */
+  /** Receives each line of the trace, if it is wanted. */
   onTrace: ((line: string) => void) | null = null
   request: Nature['request'] = () => {
     throw new Error('nobody answers')
@@ -70,7 +70,7 @@ export class Scheduler implements Nature {
   socket: Nature['socket'] = () => {
     throw new Error('nobody answers')
   }
-  /** Resolves when all that a step has begun waits at a seam. */
+  /** Resolves when everything that a step has begun waits at a seam. */
   settle: () => Promise<void> = breathe
 
   constructor(seed: number, start: number) {
@@ -83,7 +83,7 @@ export class Scheduler implements Nature {
   readonly elapsed = (): number => this.#elapsed
   readonly random = (): number => this.#entropy.next()
 
-  /** Draws anew from here on, whatever has been drawn before. */
+  /** Reseeds the draws, so that earlier ones no longer matter. */
   reseed(...seeds: number[]): void {
     this.#chance = new Chance(...seeds)
   }
@@ -94,7 +94,7 @@ export class Scheduler implements Nature {
     this.#epoch += ms
   }
 
-  /** The time until the wall clock is where it has been before it was set back. */
+  /** The time until the wall clock catches up with its latest value before it was set back. */
   get behindMs(): number {
     return Math.max(0, this.#latest - this.now())
   }
@@ -118,7 +118,7 @@ export class Scheduler implements Nature {
     return this.#add(this.actor, 'timer', ms, () => inContext(run))
   }
 
-  /** Resolves when the draw lets the actor go on. @param ms the least time that passes */
+  /** Resolves when the draw lets the actor continue. @param ms the least time that passes */
   cross(actor: Actor, label: string, ms = 0): Promise<void> {
     return new Promise((resolve) => void this.#add(actor, label, ms, resolve))
   }
@@ -157,7 +157,7 @@ export class Scheduler implements Nature {
     this.#noted = ''
   }
 
-  /** Runs what is due until a promise is settled. @throws Error if it is not in this time */
+  /** Runs due chores until a promise is settled. @throws Error if that takes longer than this time */
   async until<Result>(promise: Promise<Result>, patienceMs: number, what: string): Promise<Result> {
     let isSettled = false
     const settle = () => {
@@ -172,7 +172,7 @@ export class Scheduler implements Nature {
     return promise
   }
 
-  /** Runs everything that is due in a span of time. */
+  /** Runs all chores that are due in a span of time. */
   async run(ms: number): Promise<void> {
     const limit = this.#elapsed + ms
     await this.settle()
@@ -221,7 +221,7 @@ export class Scheduler implements Nature {
     }
   }
 
-  /** Draws among the chores that are ready. Those of paused actors wait for their time. */
+  /** Draws one of the ready chores. Chores of paused actors wait. */
   #draw(): Chore | null {
     while (this.#ready.length > 0) {
       const at = this.#chance.below(this.#ready.length)
@@ -241,7 +241,7 @@ export class Scheduler implements Nature {
   }
 }
 
-/** Chores by time. */
+/** A heap of chores, ordered by time. */
 class Heap {
   readonly #items: Chore[] = []
 

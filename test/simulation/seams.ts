@@ -1,5 +1,5 @@
-// Time, timers and randomness as the program gets them from Node. They are replaced before the program is loaded, so
-// that nothing in it can tell a simulated history from a real one, and the product needs no code for this.
+// This file replaces the time, timers and randomness of Node before the program is loaded, so that the program can't
+// tell a simulated history from a real one, and the product needs no code for the simulation.
 import crypto from 'node:crypto'
 import http from 'node:http'
 import https from 'node:https'
@@ -9,11 +9,11 @@ import os from 'node:os'
 import process from 'node:process'
 import timersPromises from 'node:timers/promises'
 
-/** The sources of all that differs from run to run. */
+/** The sources of everything that differs from run to run. */
 export interface Nature {
   /** Milliseconds since the epoch. */
   now(): number
-  /** Milliseconds of the monotonic clock. */
+  /** The monotonic clock in milliseconds. */
   elapsed(): number
   random(): number
   /** Calls a function after some time. @returns a function that prevents the call */
@@ -22,13 +22,13 @@ export interface Nature {
   request(options: object): unknown
   /** Answers a request that the program sends by fetch. */
   fetch(url: string, options: object): Promise<Response>
-  /** A connection that the program is about to open. */
+  /** Opens a connection for the program. */
   socket(): object
 }
 
 type Work = (...given: unknown[]) => void
 
-/** The real world, for what runs before and after a history. */
+/** The real world, for code that runs before and after a history. */
 const reality: Nature = {
   now: Date.now.bind(Date),
   elapsed: performance.now.bind(performance),
@@ -56,7 +56,7 @@ function realTimers(set: typeof setTimeout, unset: typeof clearTimeout): Nature[
   }
 }
 
-/** A turn of the real event loop, at whose end all that could run without a seam has run. */
+/** Waits for a turn of the real event loop, after which all code that waits for no seam has run. */
 export const breathe = breatheWith(setImmediate)
 
 function breatheWith(real: typeof setImmediate) {
@@ -138,7 +138,7 @@ export function replaceSeams(): void {
       to === undefined
         ? Math.floor(nature.random() * from)
         : from + Math.floor(nature.random() * (to - from)),
-    // Its threads would answer at a moment of their own.
+    // The threads of scrypt would answer at a random moment.
     scrypt: (...given: unknown[]) => {
       const done = given.pop() as (error: null, key: Buffer) => void // its last argument
       const key = real.scryptSync(...(given as Parameters<typeof crypto.scryptSync>)) // those before are the same
@@ -156,7 +156,7 @@ export function replaceSeams(): void {
   const construct = (real: typeof net.Socket, given: [], target: typeof net.Socket) =>
     given.length === 0 ? nature.socket() : Reflect.construct(real, given, target)
   Object.assign(net, { Socket: new Proxy(net.Socket, { construct }) })
-  // The addresses of this machine matter to nothing, and differ from those of others.
+  // Addresses of this machine are irrelevant, and would make histories differ between machines.
   Object.assign(os, { hostname: () => 'simulated', networkInterfaces: () => ({}) })
   Object.defineProperty(process, 'pid', { value: 1 })
   syncBuiltinESMExports()
@@ -210,7 +210,7 @@ function nextId(): string {
   sequence += 1
   const id = Buffer.alloc(16)
   id.writeUIntBE(nature.now(), 0, 6)
-  // The four highest bits of these are the version's, and two of the next the variant's.
+  // The four highest bits are the version's, and two bits of the next part are the variant's.
   id.writeUInt16BE((sequence >>> 14) & 0xfff, 6)
   id.writeUInt16BE(sequence & 0x3fff, 8)
   for (let at = 10; at < 16; at += 1) id[at] = nature.random() * 256

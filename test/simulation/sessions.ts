@@ -7,10 +7,10 @@ import { Actor, type Scheduler } from './scheduler.ts'
 import { breathe, dial, wait } from './seams.ts'
 import { type Network, Wire } from './wire.ts'
 
-/** The limits of the service, which count simulated time here. */
+/** The service's own limits, in simulated time. */
 const LOCK_MS = 10_000
 const IDLE_IN_TRANSACTION_MS = 30_000
-/** The time after which PostgreSQL looks for transactions that wait for each other. */
+/** The time after which PostgreSQL checks for deadlocks. */
 const DEADLOCK_MS = 1_000
 /** PostgreSQL's lock_not_available and deadlock_detected. */
 const [TOO_LONG, DEADLOCK] = ['55P03', '40P01']
@@ -26,8 +26,8 @@ interface Surroundings {
 }
 
 /**
- * The sessions of a real PostgreSQL in the simulated world. It works for one at a time: one that waits for a lock is
- * stopped, and continues when the scheduler draws it. So its work is determined, although it runs beside this process.
+ * The sessions of a real PostgreSQL in the simulated world. The server works for one session at a time: a session that
+ * waits for a lock is stopped, and continues when the scheduler draws it. So the order of its work is deterministic.
  */
 export class Sessions implements Network {
   readonly scheduler: Scheduler
@@ -37,12 +37,12 @@ export class Sessions implements Network {
   readonly #self = new Actor('database')
   readonly #actors = new Map<string, Actor>()
   readonly #wires = new Set<Wire>()
-  /** The session that the server works for, and what resolves once it has landed. */
+  /** The session that the server works for, and the end of that work. */
   #flying: Wire | null = null
   #landed = Promise.withResolvers<void>()
-  /** Sessions that wait for a lock; true once they have it. */
+  /** Sessions that wait for a lock; true once they have acquired it. */
   readonly #waiting = new Map<Wire, { isGranted: boolean }>()
-  /** Sessions whose connections were left, and those that the server ends. */
+  /** Sessions with abandoned connections, and sessions that the server ends. */
   readonly #left = new Set<Wire>()
   readonly #ended = new Set<Wire>()
   /** Sessions whose idle time in a transaction is limited. */
@@ -50,7 +50,7 @@ export class Sessions implements Network {
   /** True if the server has worked since the last step ended. */
   #hasMoved = false
   #hasWritten = false
-  /** Counts a point that a history has reached. */
+  /** Counts a situation that a history has reached. */
   readonly #count: (point: string) => void
 
   constructor(installation: Surroundings, opened: Opened, count: (point: string) => void) {
@@ -73,7 +73,7 @@ export class Sessions implements Network {
     const cut = () => {
       for (const wire of this.#wires) if (wire.name === actor.name) wire.cut()
     }
-    // A process that stands still within a transaction loses it in time.
+    // A process that pauses for too long within a transaction loses it.
     return { db, cut, isWriting: () => false }
   }
 
@@ -83,7 +83,7 @@ export class Sessions implements Network {
     for (const wire of this.#wires) this.#end(wire)
   }
 
-  /** Lets all sessions end that still wait. */
+  /** Ends all sessions that still wait. */
   async close(): Promise<void> {
     for (const wire of this.#wires) {
       wire.cut()
@@ -124,7 +124,7 @@ export class Sessions implements Network {
 
   leaves(wire: Wire): void {
     if (!this.#waiting.has(wire)) this.#left.add(wire)
-    // It does not notice until it has the lock, and has carried out the statement.
+    // The server notices only after the session has acquired the lock and executed the statement.
     else this.#count('a dead process leaves a statement that waits')
   }
 
@@ -132,7 +132,7 @@ export class Sessions implements Network {
     return this.scheduler.elapsed() < this.#installation.databaseAwayUntil
   }
 
-  /** Ends a session that does nothing within a transaction for too long. It looks again only after the whole time. */
+  /** Ends a session that idles within a transaction for too long; the check repeats only after the full time. */
   #limit(wire: Wire): void {
     if (this.#watched.has(wire)) return
     this.#watched.add(wire)
@@ -183,7 +183,7 @@ export class Sessions implements Network {
   async #land(): Promise<void> {
     for (let wire = this.#flying; wire; wire = this.#flying) {
       await Promise.race([this.#landed.promise, wait(LOOK_AFTER_MS)])
-      // One that was canceled may not have noticed yet.
+      // A canceled session may not have noticed yet.
       const mayWait = this.#flying !== null && wire.pid !== 0 && wire.cause === ''
       if (mayWait && (await this.#waits(wire)).length > 0) await this.#hold(wire)
       if (!wire.isLeft || (await this.#isThere(wire))) continue
@@ -216,7 +216,7 @@ export class Sessions implements Network {
     signal(wire, 'SIGCONT')
   }
 
-  /** Lets sessions that have got their locks continue, in any order. */
+  /** Lets sessions that have acquired their locks continue, in any order. */
   async #grant(): Promise<void> {
     if (this.#waiting.size === 0) return
     const still = new Set(await this.#waits(...this.#waiting.keys()))
@@ -236,7 +236,7 @@ export class Sessions implements Network {
 
   // ---- questions to the server ----
 
-  /** Returns the sessions of these that wait for a lock. */
+  /** Returns those of these sessions that wait for a lock. */
   async #waits(...wires: Wire[]): Promise<number[]> {
     const { rows } = await this.#opened.monitor.query<{ pid: number }>(
       'SELECT pid FROM pg_locks WHERE NOT granted AND pid = ANY($1)',
@@ -252,7 +252,7 @@ export class Sessions implements Network {
     return rowCount !== 0
   }
 
-  /** True if a session waits for one that waits for it. */
+  /** True if a session is part of a deadlock. */
   async #isCaught({ pid }: Wire): Promise<boolean> {
     const { rows } = await this.#opened.monitor.query<{ isCaught: boolean }>(
       `WITH RECURSIVE ahead AS (SELECT unnest(pg_blocking_pids($1)) AS pid
@@ -268,7 +268,7 @@ function signal({ pid }: Wire, name: NodeJS.Signals): void {
   try {
     if (pid !== 0) process.kill(pid, name)
   } catch (error) {
-    // It has ended.
+    // The session has ended.
     if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error
   }
 }

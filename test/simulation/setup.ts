@@ -7,7 +7,7 @@ import { type ActName, acts } from './requests.ts'
 
 const HOUR = 3600_000
 
-/** The things that befall the installation, beside the faults of single calls. */
+/** Events that hit the installation as a whole, besides the faults of single calls. */
 export const blows = [
   'kill',
   'pause',
@@ -30,9 +30,9 @@ export type Blow = (typeof blows)[number]
 
 /** The configuration that a seed draws. */
 export interface Setup {
-  /** True: a tour of everything, act by act. */
+  /** True: a tour of all acts, one by one. */
   isTour: boolean
-  /** True: one fault meets each act of the tour. */
+  /** True: each act of the tour meets one fault. */
   isRough: boolean
   processes: number
   customers: number
@@ -46,7 +46,7 @@ export interface Setup {
   prices: 'plain' | 'priced'
   checkEvery: number
   isPoor: boolean
-  /** True if each account begins with the credit of a trial. */
+  /** True if each account begins with trial credit. */
   hasTrial: boolean
   /** The share of acts that a member carries out, rather than a token. */
   ofMembers: number
@@ -62,7 +62,7 @@ export function drawSetup(seed: number): Setup {
     Object.fromEntries(
       names.map((name) => [name, chance.is(missing) ? 0 : (chance.pick([0.3, 1, 1, 3]) ?? 1)]),
     ) as Record<Name, number> // by the names that were given
-  // Histories with few kinds of acts meet more of each.
+  // Histories with fewer kinds of acts test more of each.
   const weights = some(Object.keys(acts) as ActName[], chance.pick([0.25, 0.6]) ?? 0.25)
   const clock = chance.is(0.3) ? 0.3 : 0
   const isTour = seed % 5 === 1 || seed % 5 === 3
@@ -95,7 +95,7 @@ export function drawSetup(seed: number): Setup {
   return isTour ? { ...drawn, ...forTours(drawn) } : drawn
 }
 
-/** A tour has what its acts need: money, prices for everything, processes that take over, and servers that are kept. */
+/** A tour needs money, prices for everything, processes that take over, and servers that are kept. */
 function forTours({ processes, keepSuspendedMs }: Setup): Partial<Setup> {
   const kept = keepSuspendedMs === null ? null : 100 * HOUR + keepSuspendedMs
   return { processes: Math.max(2, processes), prices: 'priced', isPoor: false, keepSuspendedMs: kept }
@@ -112,7 +112,7 @@ const SELLER = `operator:
 `
 const catalogText = SELLER + readFileSync(new URL('../../catalog.yaml', import.meta.url), 'utf8')
 
-/** The catalogue that the installation sells by. */
+/** The catalogue of the installation. */
 export function catalogOf({ prices, isTour }: Setup) {
   // Most months run out of addresses; the orders of a tour need some.
   const ipv4 = `203.0.113.0/${isTour ? 24 : 28}`

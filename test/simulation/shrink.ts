@@ -1,10 +1,10 @@
 import { live } from './history.ts'
 import type { Options, Outcome } from './outcome.ts'
 
-/** The most histories that are lived to find a shorter one. */
+/** The most histories that are simulated to find a shorter one. */
 const MOST_RUNS = 200
 
-/** The promise that a finding names, without the names of this history's objects. */
+/** Returns the promise that a finding names, without the ids of this history's objects. */
 const promiseOf = (violation: string) => violation.split(':')[0] ?? ''
 
 /**

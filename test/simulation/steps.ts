@@ -1,10 +1,10 @@
 import type { Doing, Installation } from './process.ts'
 import type { Actor } from './scheduler.ts'
 
-/** A lease has run out after this time, and a process that was dead is known to be. */
+/** After this time, leases have expired, and dead processes are known to be dead. */
 const LEASES_MS = 60_000
 
-/** Sees the steps of all processes, and tells operations that two carry out at once. */
+/** Watches the steps of all processes, and reports operations that two carry out at once. */
 export class Steps {
   readonly #installation: Installation
   readonly #broken: (what: string) => void
@@ -15,7 +15,7 @@ export class Steps {
     this.#broken = broken
   }
 
-  /** Lets leases that ran out while everything stood still be taken anew. */
+  /** Allows other processes to take leases that expired while everything was paused. */
   unsettle(): void {
     this.#unsettledUntil = this.#installation.scheduler.elapsed() + LEASES_MS
   }
@@ -26,7 +26,7 @@ export class Steps {
     const unsettledUntil = Math.max(this.#unsettledUntil, databaseAwayUntil + LEASES_MS)
     if (moment !== 'before' || elapsed < unsettledUntil || faults.disturbsDatabase) return
     for (const { actor, doing } of processes) {
-      // One that stood still has lost its leases.
+      // A process that was paused has lost its leases.
       if (actor === process || actor.pausedUntil + LEASES_MS > elapsed) continue
       const isDouble = [...doing.values()].some(
         (other) => other.operationId === operationId && other.moment === 'before',

@@ -27,7 +27,7 @@ interface Scene {
   replace: () => Promise<void>
 }
 
-/** Lets something befall the installation; the customer is the one whom a duty of the operator concerns. */
+/** Strikes the installation with an event; the customer is the one affected by the operator's work. */
 export async function strike(
   scene: Scene,
   name: string,
@@ -69,7 +69,7 @@ export async function strike(
   }
 }
 
-/** Sets the clock, in tours by so much that it changes what is charged. @returns how */
+/** Sets the clock, in tours by enough to affect charges. @returns a description */
 function setClock(
   { installation: { scheduler }, setup: { isTour } }: Scene,
   how: 'clock_ahead' | 'clock_back',
@@ -82,7 +82,7 @@ function setClock(
   return `the clock is set ${isAhead ? 'ahead' : 'back'} by ${by / 1_000} s`
 }
 
-/** A server whose machine runs, and its customer. */
+/** Finds a server with a running machine, and its customer. */
 async function running({ customers, simulator }: Scene, chance: Chance) {
   const all = customers.flatMap((customer) => customer.known.servers.map((id) => ({ id, customer })))
   const machines = await simulator.list()
@@ -96,7 +96,7 @@ async function turnOff(scene: Scene, name: string, how: 'crash' | 'shutdown', ch
   scene.tell(name, `the machine of ${id} turns off by itself: ${how}`)
 }
 
-/** A guest shuts down just as its customer changes its power. */
+/** Shuts a guest down just as its customer changes its power. */
 async function collide(scene: Scene, name: string, chance: Chance): Promise<void> {
   const { id, customer } = (await running(scene, chance)) ?? {}
   if (id === undefined || !customer) return
@@ -123,14 +123,14 @@ async function stop(scene: Scene, name: string, how: 'kill' | 'pause', chance: C
     return
   }
   if (!process) return
-  // PostgreSQL ends the transaction of a process that stands still; SQLite would let all others wait for it.
+  // PostgreSQL ends the transaction of a paused process; SQLite would make all others wait for it.
   while (process.isWriting && !process.actor.isDead) await scheduler.cross(scheduler.actor, 'pause', 1)
   scene.countStop(process, 'pause')
   process.actor.pausedUntil = scheduler.elapsed() + chance.between(100, 90_000)
   scene.tell(name, `${process.actor.name} stands still for a while`)
 }
 
-/** Lets something not answer for a while. @returns what it is */
+/** Makes a part of the world unavailable for a while. @returns its name */
 function sever(
   { installation: { host, scheduler }, receivers, till }: Scene,
   what: 'host_away' | 'full' | 'receivers_away' | 'provider_away',

@@ -6,7 +6,7 @@ const HOUR = 3600_000
 /** The provider forgets keys after a day. */
 const KEY_LIVES_MS = 24 * HOUR
 
-/** The payments as the product keeps them, for comparison with the provider's. */
+/** The product's rows of payments, for comparison with the provider's. */
 export const PAYMENTS = `SELECT payment_id, provider_id, status, amount, refunded FROM payments`
 
 interface PaymentRow {
@@ -17,7 +17,7 @@ interface PaymentRow {
   refunded: number
 }
 
-/** A payment as the provider keeps it. */
+/** A payment in the provider's books. */
 interface Charge {
   id: string
   /** The product's own id, which it sends along. */
@@ -45,7 +45,7 @@ export class Till {
   readonly #byKey = new Map<string, { reply: () => object; at: number }>()
   readonly #broken: (what: string) => void
   #made = 0
-  /** Nobody is answered before this time. */
+  /** The provider does not answer before this time. */
   awayUntil = 0
 
   constructor(scheduler: Scheduler, faults: Faults, broken: (what: string) => void) {
@@ -68,7 +68,7 @@ export class Till {
     return Response.json(reply ?? { type: 'error' }, { status: reply ? 200 : 400 })
   }
 
-  /** The ids of all payments that it has. */
+  /** Lists the ids of all payments. */
   get ids(): string[] {
     return [...this.#charges.keys()]
   }
@@ -82,14 +82,14 @@ export class Till {
     return id
   }
 
-  /** Pays a part of a payment back, as the operator can in the provider's own pages. @returns its id */
+  /** Refunds a part of a payment, as the operator can on the provider's own pages. @returns its id */
   payBack(chance: Chance): string | undefined {
     const charge = chance.pick([...this.#charges.values()].filter(({ status }) => status === 'succeeded'))
     if (charge) this.#refund(charge, Math.min(5_000, left(charge)))
     return charge?.id
   }
 
-  /** Compares the rows of all payments with what the provider has. */
+  /** Compares the rows of all payments with the provider's books. */
   broken(rows: readonly PaymentRow[]): string[] {
     const byId = new Map(rows.map((row) => [row.payment_id, row]))
     return [...this.#charges.values()].flatMap((charge) => {
@@ -98,7 +98,7 @@ export class Till {
       const row = byId.get(paymentId)
       const told = `${id} is ${status} at the provider, and ${row?.status} here`
       if (!row) return [`the provider has no payment that is unknown: ${told}`]
-      // One whose answers were lost for a day is left to the operator.
+      // The operator handles a payment whose replies were lost for a day.
       if (row.provider_id === null)
         return ['held', 'canceled'].includes(row.status) ? [] : [`a payment ends: ${told}`]
       if (row.provider_id !== id) return []
@@ -168,7 +168,7 @@ export class Till {
     return charge ? { type: 'list', items: charge.refunds.map(refundView) } : null
   }
 
-  /** A page that nobody pays on is closed after an hour. */
+  /** Closes a page on which nobody pays within an hour. */
   #expire(charge: Charge): void {
     if (charge.status === 'pending' && this.#scheduler.elapsed() - charge.openedAt > HOUR)
       charge.status = 'canceled'

@@ -2,13 +2,13 @@ import type { FaultKind } from './faults.ts'
 import type { ActName } from './requests.ts'
 import type { Blow } from './setup.ts'
 
-/** The time within which an act of a tour has its effect. */
+/** The time within which an act of a tour takes effect. */
 export const TOUR_MS = 20 * 60_000
 
 /**
- * The life of an installation in order: each act meets what it needs, and ends before the next one. `day` lets a day
- * pass, `night` one whose work meets the next act, and `quarter` a quarter of an hour; guests write to their disks, crash
- * and shut down.
+ * The life of an installation in order: each act finds everything it needs, and ends before the next one. `day` lets a
+ * day pass, `night` a day whose work coincides with the next act, and `quarter` a quarter of an hour. Guests write to
+ * their disks, crash and shut down.
  */
 export const tour: readonly (ActName | Exclude<Blow, 'none'> | 'day' | 'night' | 'quarter')[] = [
   ...(['order', 'write', 'volume', 'attach_volume', 'grow_volume', 'network', 'attach'] as const),
@@ -89,7 +89,7 @@ export const tour: readonly (ActName | Exclude<Blow, 'none'> | 'day' | 'night' |
   ...(['order', 'announce', 'announce', 'try_webhook', 'order', 'stop', 'day'] as const),
 ]
 
-/** The faults that act most on an act, which rough tours prefer. */
+/** The faults with the most effect on an act, which rough tours prefer. */
 export const favourites: Readonly<Partial<Record<(typeof tour)[number], readonly FaultKind[]>>> = {
   day: ['kill', 'kill', 'lost_commit', 'pause'],
   give_up: ['late_call', 'late_call', 'pause'],

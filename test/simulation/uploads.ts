@@ -8,7 +8,7 @@ type Kind = 'images' | 'isos'
 /** The size of files that customers upload, in three parts. */
 const FILE = 36 * 2 ** 10
 const PART = FILE / 3
-/** The announced size of a file that never arrives: three of them are more than an account may have on their way. */
+/** The announced size of a file that never arrives: three of them exceed an account's limit of pending uploads. */
 const HUGE = 90 * 2 ** 30
 const VERSION = 1
 
@@ -26,7 +26,7 @@ function keep({ customer: { known } }: Request, kind: Kind, reply: Reply | null)
   return id
 }
 
-/** Sends parts from a place on, some of which break off, come twice, or are in a wrong place. @returns where it ended */
+/** Sends parts from an offset on, some truncated, repeated, or at a wrong offset. @returns the offset at the end */
 async function sendParts({ customer: { client }, chance }: Request, path: string, from: number) {
   let at = from
   for (let tries = 0; at < FILE && tries < 8; tries += 1) {
@@ -44,14 +44,14 @@ async function sendParts({ customer: { client }, chance }: Request, path: string
   return at
 }
 
-/** The place at which an upload continues, as the last reply or the upload itself says. */
+/** Returns the offset at which an upload continues, according to the last reply or the upload itself. */
 async function placeOf(client: Client, chance: Request['chance'], path: string, reply: Reply | null) {
   const shown = reply && reply.status < 500 ? reply : await client.send(chance, 'GET', path)
   const { uploaded_bytes } = shown?.body ?? {}
   return typeof uploaded_bytes === 'number' ? uploaded_bytes : undefined
 }
 
-/** Asks for the image of what was uploaded; some give a wrong hash, and some ask too early. */
+/** Requests the image of an upload, sometimes with a wrong hash, and sometimes too early. */
 function finish({ customer: { client }, chance }: Request, path: string) {
   const hash = createHash('sha256').update(fileOf(FILE, VERSION)).digest('hex')
   const sha256 = chance.pick([undefined, undefined, hash])
@@ -71,7 +71,7 @@ const uploading =
     return at === FILE || chance.is(0.3) ? finish(request, `/${kind}/${id}`) : reply
   }
 
-/** Continues an upload that broke off, where the service says. */
+/** Resumes an interrupted upload at the offset that the service reports. */
 const resuming =
   (kind: Kind): Act =>
   async (request) => {
@@ -98,7 +98,7 @@ const fetching =
     return reply
   }
 
-/** Announces more and larger files than an account may have on their way. */
+/** Announces more and larger files than the limit of pending uploads allows. */
 const crowding: Act = async (request) => {
   const { customer, chance } = request
   let reply: Reply | null = null
@@ -110,7 +110,7 @@ const crowding: Act = async (request) => {
   return reply
 }
 
-/** Everything that customers do with files of their own. */
+/** All acts of customers with their own files. */
 export const uploads = {
   upload_image: uploading('images'),
   resume_image: resuming('images'),

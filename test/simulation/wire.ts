@@ -4,62 +4,62 @@ import { labelOf } from './database.ts'
 import type { Faults } from './faults.ts'
 import type { Actor, Scheduler } from './scheduler.ts'
 
-/** The network that connections to PostgreSQL cross, and the server behind it. */
+/** The network between processes and PostgreSQL, and the server behind it. */
 export interface Network {
   scheduler: Scheduler
   faults: Faults
-  /** The process whose name stands in the place of the server's host. */
+  /** Identifies the process, whose name replaces the server's host. */
   actorOf(host: string): Actor
   /** Opens a connection to the server. */
   dial(): Socket
-  /** True if it accepts no connections. */
+  /** True if the server accepts no connections. */
   isAway(): boolean
   /** Ends all sessions, and accepts none for a while, as a database that fails over does. */
   fail(): void
-  /** Learns that the server works for a connection from here on. */
+  /** Called when the server begins to work for a connection. */
   departs(wire: Wire): void
-  /** Learns that the server has answered. */
+  /** Called when the server has answered. */
   lands(wire: Wire): void
-  /** Learns that a process has left a connection, whose session ends. */
+  /** Called when a process has abandoned a connection, whose session then ends. */
   leaves(wire: Wire): void
 }
 
-/** Messages that are answered together: up to a Sync, or one that is answered by itself. */
+/** Messages with a common reply, which end with a Sync or with a message that has its own reply. */
 interface Part {
   label: string
   bytes: Buffer[]
 }
 
-/** A connection as PostgreSQL's driver has it. Each part of what it sends, and each answer, waits for its turn. */
+/** The socket of PostgreSQL's driver. Each part that it sends, and each reply, waits for its turn. */
 export class Wire extends Duplex {
   readonly #network: Network
   #actor: Actor | null = null
   #real: Socket | null = null
-  /** The process id of its session; 0 before it has one. */
+  /** The process id of the session; 0 before the session exists. */
   pid = 0
   /** True in a transaction. */
   isWithin = false
-  /** True if its last part may have committed something. */
+  /** True if the last part may have committed something. */
   hasWritten = false
   /** The number of parts that were sent. */
   turn = 0
-  /** The code that stands in the place of that of a canceled statement. */
+  /** The error code that replaces that of a canceled statement. */
   cause = ''
-  /** Resolves when the server has closed it. */
+  /** Resolves when the server has closed the connection. */
   #onClosed: () => void = () => {}
   readonly farewell = new Promise<void>((resolve) => {
     this.#onClosed = resolve
   })
   #isClosed = false
-  /** True once the server was told to end it, and answers no more. */
+  /** True once the server was told to end the session, and sends no more replies. */
   isEnding = false
-  /** Statements by the names under which they were prepared. */
+  /** Prepared statements by their names. */
   readonly #names = new Map<string, string>()
   readonly #parts: Part[] = []
   #begun: Part = { label: '', bytes: [] }
   #hasStarted = false
   #isMoving = false
-  /** Bytes of the server that are not yet a message, and messages that the process has not got. */
+  /** Bytes of an incomplete message from the server, and messages that the process has not received. */
   #rest = Buffer.alloc(0)
   #held: Buffer[] = []
   #onAnswer: () => void = () => {}
@@ -133,7 +133,7 @@ export class Wire extends Duplex {
 
   // ---- the way to the server ----
 
-  /** Closes it, as the end of its process does. */
+  /** Closes the connection, as the end of its process does. */
   cut(): void {
     if (!this.#real || this.#real.destroyed) return
     this.#real.destroy()
@@ -153,7 +153,7 @@ export class Wire extends Duplex {
     })
   }
 
-  /** Divides what is sent into parts. The driver writes whole messages only. */
+  /** Divides sent data into parts; the driver writes complete messages only. */
   #take(bytes: Buffer): void {
     for (let at = 0; at < bytes.length; ) {
       const isStartup = !this.#hasStarted
@@ -196,7 +196,7 @@ export class Wire extends Duplex {
       this.turn += 1
       this.#label = label
       await this.#ask(() => this.#real?.write(Buffer.concat(bytes)))
-      // A delay of what was read would only delay what follows from it.
+      // Delaying a read has the same effect as delaying the work that follows.
       if (!READS.test(label)) await scheduler.cross(actor, `answer of ${label}`)
       if (this.destroyed) return
       if (!READS.test(label) && faults.happens('lost_commit')) return this.#lose('ECONNRESET')
@@ -220,14 +220,14 @@ export class Wire extends Duplex {
     })
   }
 
-  /** Gives the process what the server has sent. */
+  /** Passes the server's data to the process. */
   #deliver(): void {
     const bytes = Buffer.concat(this.#held.splice(0))
     if (bytes.length > 0) this.push(bytes)
     if (this.#isClosed) this.destroy()
   }
 
-  /** Lets the process learn that the server has closed it. */
+  /** Notifies the process that the server has closed the connection. */
   notice(): void {
     const { scheduler } = this.#network
     const actor = this.#actor as Actor // a session has one
@@ -272,11 +272,11 @@ export class Wire extends Duplex {
 }
 
 const IDLE = 'I'.charCodeAt(0)
-/** The field of an error that has PostgreSQL's query_canceled. */
+/** The field of an error with PostgreSQL's code query_canceled. */
 const CANCELED = 'C57014\0'
 const READS = /^(select\b[^,]*(, )?|startup|password)*$/
 
-/** The server's limits count its own time, so that the simulation has its own. */
+/** Replaces the server's limits, which count real time, by the simulation's own. */
 function unlimited(startup: Buffer): Buffer {
   const text = startup
     .toString('latin1')
