@@ -2,7 +2,7 @@ import { test } from 'vitest'
 import { catalogWith } from '../harness/addresses.ts'
 import { expectSession, loggedIn } from './harness/berth.ts'
 
-test('public addresses are reserved, given to servers, named and given back', async () => {
+test('public addresses are reserved, assigned to servers, named and released', async () => {
   const catalog = catalogWith('public_ipv4: [203.0.113.7/32]')
   const t = await loggedIn({ catalog, sshPorts: { first: 22741, last: 22741 } })
   await expectSession(t, 'address', [

@@ -26,7 +26,7 @@ test('the catalogue is listed with prices', async () => {
   ])
 })
 
-test('a server is quoted before it is ordered; what would refuse it is told, and is no error', async () => {
+test('a quote shows the price of a server and any reasons for a refusal, which are not errors', async () => {
   const t = await loggedIn({ balance: '10' })
   await expectSession(t, 'quote', [
     'quote --preset nano',

@@ -38,7 +38,7 @@ test('an unknown value is blank in a chart, and 0 is not', () => {
   expect(drawn([])).toBe(drawn([null]))
 })
 
-test('a constant series is full, or one of zeros a line; one point has the whole width', () => {
+test('a constant series fills the chart, zeros are a line, and a single point has the full width', () => {
   expect(drawn([7]).split('\n')[3]).toBe(`           0 ┤${'█'.repeat(20)}`)
   expect(drawn([7])).toBe(drawn(Array(50).fill(7)))
   expect(drawn([0, 0, 0]).split('\n').slice(0, 4)).toEqual([
@@ -54,7 +54,7 @@ test('if there are more values than columns, each column shows the mean', () => 
   expect(drawn(values)).toBe(drawn([10]))
 })
 
-test('where both times do not fit they stand one below the other', () => {
+test('two times that do not fit beside each other are on two lines', () => {
   expect(`\n${drawn([1], 3)}\n`).toBe(`
            1 ┤██████████
              ┤██████████
@@ -66,7 +66,7 @@ test('where both times do not fit they stand one below the other', () => {
 `)
 })
 
-test('whatever the values are, a chart has its lines, within the width, and no negative label', () => {
+test('whatever the values are, a chart has all its lines, keeps to the width, and has no negative label', () => {
   const value = fc.oneof(
     fc.constant(null),
     fc.double(),
@@ -87,7 +87,7 @@ test('whatever the values are, a chart has its lines, within the width, and no n
   )
 })
 
-test('a gauge is as full as what it shows', () => {
+test('a gauge is filled in proportion to its value', () => {
   expect([null, 0, 0.5, 1, 7].map((fraction) => gauge(fraction, 4))).toEqual([
     '░░░░',
     '░░░░',
@@ -97,7 +97,7 @@ test('a gauge is as full as what it shows', () => {
   ])
 })
 
-test('sizes, rates, shares and times have the units of people', () => {
+test('sizes, rates, shares and times have human-readable units', () => {
   expect([0, 512, 1536, 1024 ** 2 - 1, 300 * 2 ** 20, 2 ** 60, 2 ** 75].map(bytes)).toEqual([
     '0 B',
     '512 B',

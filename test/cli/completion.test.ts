@@ -13,7 +13,7 @@ const program = path.resolve(import.meta.dirname, '../../cli/berth.mjs')
 
 const has = (shell: string) =>
   (process.env.PATH ?? '').split(path.delimiter).some((folder) => existsSync(path.join(folder, shell)))
-/** A test of a shell that this machine may not have. */
+/** Defines a test for a shell that this machine may lack. */
 function testIn(shell: string) {
   if (!has(shell)) console.warn(`*** SKIPPED: completion in ${shell}, which is not installed. ***`)
   return test.skipIf(!has(shell))
@@ -25,7 +25,7 @@ async function completed({ run }: Cli, words: string[]): Promise<string[]> {
   return out.split('\n').slice(0, -1)
 }
 
-test('commands, options and choices are completed wherever the line has come to', async () => {
+test('commands, options and choices are completed at any position of the line', async () => {
   const t = await loggedIn()
   const known = async (line: string) => completed(t, line.split(' '))
   expect(await known('se')).toEqual(['server'])
@@ -44,7 +44,7 @@ test('commands, options and choices are completed wherever the line has come to'
   expect(await completed(t, [''])).not.toContain('__complete')
 })
 
-test('the scripts are printed, and --help says where they go', async () => {
+test('the scripts are printed, and --help says where to put them', async () => {
   await expectSession(berthOf(await service()), 'completion', [
     'completion --help',
     'completion bash',
@@ -55,7 +55,7 @@ test('the scripts are printed, and --help says where they go', async () => {
   ])
 })
 
-test('names are completed where they may stand, and secrets are not', async () => {
+test('names are completed where a command takes them, and secrets never are', async () => {
   const t = await loggedIn()
   await t.make('web-1')
   await t.make('web-2')
@@ -72,7 +72,7 @@ test('names are completed where they may stand, and secrets are not', async () =
   expect(await known('context use h')).toEqual(['home'])
 })
 
-test('nothing is said where names can’t be had: without a login, a token or a service', async () => {
+test('completion stays silent if names are unavailable: without a login, a token or a service', async () => {
   const t = await loggedIn()
   expect(await completed(t, ['server', 'show', '--token', 'wrong', ''])).toEqual([])
   t.env.BERTH_URL = 'http://127.0.0.1:9'
@@ -96,7 +96,7 @@ test('completion takes two seconds at most', async () => {
   silent.close()
 })
 
-test('names that would be taken for an option, or move the cursor, are left out', async () => {
+test('names that would read as an option, or move the cursor, are left out', async () => {
   const t = await loggedIn()
   for (const name of ['--help', 'ab', 'fine']) await t.berth.projects.create({ name })
   // The API takes no such name; the program is there for services of other versions.
@@ -105,9 +105,9 @@ test('names that would be taken for an option, or move the cursor, are left out'
 })
 
 interface Shell extends Cli, Service {
-  /** Where nothing must come to be: what names would make if a shell carried them out. */
+  /** A folder that must stay empty: names would create files here if a shell executed them. */
   trap: string
-  /** Runs a script in a shell that has `berth`; its lines. */
+  /** Runs a script in a shell that has `berth`. @returns the lines of its output */
   sh(shell: string, script: string): Promise<string[]>
 }
 
@@ -139,7 +139,7 @@ async function shells(): Promise<Shell> {
   return { ...t, trap, sh }
 }
 
-/** The words as bash splits the line, and the line itself. */
+/** Returns the words as bash splits the line, and the line itself. */
 const inBash = (line: string, words: string[], current = words.at(-1) ?? '') => `
   source <(berth completion bash)
   COMP_LINE=$'${line.replaceAll("'", "\\'")}' COMP_POINT=\${#COMP_LINE}
@@ -147,7 +147,7 @@ const inBash = (line: string, words: string[], current = words.at(-1) ?? '') => 
   _berth berth $'${current.replaceAll("'", "\\'")}'
   printf '%s\\n' "\${COMPREPLY[@]}"`
 
-test('bash completes commands and names, quoted, and carries none of them out', async () => {
+test('bash completes commands and quoted names, and executes none of them', async () => {
   const t = await shells()
   const at = (...parts: Parameters<typeof inBash>) => t.sh('bash', inBash(...parts))
   expect(await at('berth server sta', ['berth', 'server', 'sta'])).toEqual(['start', 'stats'])
@@ -163,7 +163,7 @@ test('bash completes commands and names, quoted, and carries none of them out', 
       '\\*',
     ]),
   )
-  // As bash reads them again they are the names that they were.
+  // When bash parses the quoted names again, they equal the original names.
   const read = await t.sh('bash', `printf '%s\\n' ${all.join(' ')}`)
   const names = (await Array.fromAsync(t.berth.projects.listAll())).map(({ name }) => name)
   expect(read).toEqual(names)

@@ -5,7 +5,7 @@ import { screenOfCommand } from '../harness/terminal.ts'
 import { expectSession, loggedIn } from './harness/berth.ts'
 import { screenOf } from './harness/screen.ts'
 
-// npm test says loudly that it leaves these out.
+// npm test reports that these tests are skipped.
 const test = always.skipIf(spawnSync('script', ['--version']).error !== undefined)
 const PUBLIC_KEY =
   'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGjEcL5KXiTPhbRNw53jDJtdYSFgSH0yGPqPgbWVJzGJ me@laptop'
@@ -25,7 +25,7 @@ test('the console is a terminal of the guest, Ctrl-C included, until Ctrl-]', as
   expect(screen.text()).not.toContain('beyond')
 })
 
-test('the terminal is as it was when the console ends, and why it ended is said', async () => {
+test('the terminal is restored when the console ends, and the reason is printed', async () => {
   const t = await loggedIn()
   const { server_id } = await t.make('web-1')
   const berth = `'${process.execPath}' '${new URL('../../cli/main.ts', import.meta.url).pathname}'`
@@ -45,7 +45,7 @@ test('terminal modes that the guest switched are restored on leaving', async () 
   const { server_id } = await t.make('web-1')
   const screen = screenOf('server console web-1', t.env)
   await screen.shows('web-1:~#')
-  // As of the many terminals that do not know the soft reset, or keep wrapping off at it.
+  // Many terminals do not know the soft reset, or keep wrapping turned off after it.
   screen.emulator.parser.registerCsiHandler({ intermediates: '!', final: 'p' }, () => true)
   const usual = screen.emulator.modes
   const switched = '\x1b[?7l\x1b[?1;25l\x1b[?1h\x1b[?1003h\x1b[?1004h\x1b[?2004h\x1b[4h\x1b='
@@ -60,7 +60,7 @@ test('terminal modes that the guest switched are restored on leaving', async () 
   expect(screen.emulator.modes).toEqual(usual)
 })
 
-test('a code that comes in parts is understood, and a screen that the guest has left is not left again', () => {
+test('a code that arrives in parts is recognized, and an alternate screen is left only once', () => {
   const undoing = (...parts: string[]) => {
     const modes = new GuestModes()
     for (const part of parts) modes.read(Buffer.from(part))
@@ -74,7 +74,7 @@ test('a code that comes in parts is understood, and a screen that the guest has 
   expect(undoing('\x1b[?104', ' 9h', '[?1049h')).toBe(usual)
 })
 
-test('before the console of a server without a password it is said how one logs in', async () => {
+test('the console of a server without a password begins with a hint on how to log in', async () => {
   const t = await loggedIn()
   const { ssh_key_id } = await t.berth.sshKeys.create({ name: 'mine', public_key: PUBLIC_KEY })
   await t.berth.servers.create({ ...(await t.order()), name: 'web-1', ssh_key_ids: [ssh_key_id] })
@@ -87,7 +87,7 @@ test('before the console of a server without a password it is said how one logs 
   )
 })
 
-test('a console that ends by no wish of the user says how to come back', async () => {
+test('a console that ends without the user’s request prints how to reconnect', async () => {
   const t = await loggedIn()
   const { server_id } = await t.make('web-1')
   const screen = screenOf('server console web-1', t.env)
@@ -109,7 +109,7 @@ test('a server without a console is refused with the reason', async () => {
   ])
 })
 
-/** Turns the clock until it is so. */
+/** Turns the clock until the condition holds. */
 async function turning(clock: { advance(ms: number): void }, promise: Promise<void>): Promise<void> {
   const timer = setInterval(() => clock.advance(1_000), 10)
   await promise.finally(() => clearInterval(timer))

@@ -11,7 +11,7 @@ const ED25519 =
 const ECDSA =
   'ecdsa-sha2-nistp256 AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAIbmlzdHAyNTYAAABBBO0oQu3GgJQ6fqYAxenxazDDcMXlAn69h+lecMczssqehm9imQOBw7D+nzuvDXZZTIKwn+xVxr8rphGND0ALluY=\n'
 
-/** Logged in, with two public keys at home, which the account does not have yet. */
+/** Logs in, with two public keys in the home folder that the account does not have yet. */
 async function withKeys(options: Parameters<typeof loggedIn>[0] = {}) {
   const t = await loggedIn(options)
   writeFileSync(path.join(t.home, 'laptop.pub'), ED25519)
@@ -20,7 +20,7 @@ async function withKeys(options: Parameters<typeof loggedIn>[0] = {}) {
   return t
 }
 
-test('create uses the only SSH key, says so if it can’t, and warns of a name that is taken', async () => {
+test('create uses the only SSH key, reports if it can’t, and warns of a duplicate name', async () => {
   await expectSession(await withKeys(), 'server-create-keys', [
     'server create web-1 --template micro --preset nano',
     'ssh-key add laptop --file ~/laptop.pub -o name',
@@ -34,7 +34,7 @@ test('create uses the only SSH key, says so if it can’t, and warns of a name t
   ])
 })
 
-test('create without room says what there is room for', async () => {
+test('create without enough capacity prints the largest server that fits', async () => {
   await expectSession(await withKeys({ simulator: { host: { diskGb: 60 } } }), 'server-create-full', [
     'server create web-1 --template micro --preset large --no-ssh-key',
     'server create web-1 --template micro --cpu 1 --ram-mb 512 --disk-gb 60 --no-ssh-key -o name',
@@ -56,7 +56,7 @@ test('create on a terminal asks which of several SSH keys to use; all of them ar
   expect(await keysAfter('web-2', keys.space + keys.enter)).toEqual([oldest])
 })
 
-test('create on a terminal asks whether there is to be a second server of a name', async () => {
+test('create on a terminal asks for confirmation of a duplicate name', async () => {
   const t = await withKeys()
   await t.make('web-1')
   const answered = async (answer: string) => {
@@ -76,7 +76,7 @@ test('create on a terminal asks whether there is to be a second server of a name
   expect((await t.berth.servers.list({ name: 'web-1' })).total).toBe(2)
 })
 
-test('how long the balance lasts is told in hours, to the day or to the month', () => {
+test('the time that the balance lasts is shown in hours, to the day, or to the month', () => {
   const now = new Date('2026-11-22T10:00:00Z')
   expect(untilIn(5, now)).toBe('for 5 h')
   expect(untilIn(240, now)).toBe('until 2026-12-02')

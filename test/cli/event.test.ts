@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { run } from '../../cli/program.ts'
 import { expectSession, loggedIn } from './harness/berth.ts'
 
-/** Starts a command that goes on until Ctrl-C. */
+/** Starts a command that runs until Ctrl-C. */
 function start(env: Record<string, string | undefined>, args: string[]) {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()]
   const interrupted = new Set<() => void>()
@@ -27,7 +27,7 @@ function start(env: Record<string, string | undefined>, args: string[]) {
   return { lines: linesOf(stdout), told, ended, pressCtrlC }
 }
 
-/** Lines as they come. */
+/** Returns the lines of the output as they arrive. */
 async function* linesOf(stream: PassThrough): AsyncGenerator<string, void, undefined> {
   let rest = ''
   for await (const chunk of stream.setEncoding('utf8')) {
@@ -47,7 +47,7 @@ async function take(lines: AsyncGenerator<string, void, undefined>, count: numbe
   return taken
 }
 
-/** With a project and a key made, and the id of the event before them. */
+/** Creates a project and a key. @returns the id of the event before them */
 async function withEvents() {
   const t = await loggedIn()
   const before = (await t.berth.events.list()).items.at(-1)?.event_id ?? ''
@@ -94,7 +94,7 @@ test.each(['event', 'event list'])('%s --follow shows what happens until Ctrl-C'
   ])
 })
 
-test('for programs each event is a line of JSON; some types can be asked for', async () => {
+test('with JSON, each event is one line, and events can be filtered by type', async () => {
   const t = await withEvents()
   const following = start(t.env, [
     'event',
@@ -117,7 +117,7 @@ test('for programs each event is a line of JSON; some types can be asked for', a
   expect(await following.ended).toBe(0)
 })
 
-test('following what is refused, or where nobody answers, is an error', async () => {
+test('a refused or unreachable stream is an error', async () => {
   const t = await loggedIn()
   const refused = start({ ...t.env, BERTH_TOKEN: 'berth_wrong' }, ['event', '--follow'])
   expect(await refused.ended).toBe(5)

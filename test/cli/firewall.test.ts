@@ -39,7 +39,7 @@ test('a firewall is created, given rules, attached, detached and deleted by its 
   ])
 })
 
-test('rules that are added to one firewall at the same moment are all there, and none is deleted for another', async () => {
+test('simultaneous changes of one firewall lose no added rule, and delete no other rule', async () => {
   const t = await loggedIn()
   await t.run('firewall create web')
   const ports = ['80', '443', '8080', '9000']

@@ -14,7 +14,7 @@ const shown = readdirSync(folder)
     isOk: !/^\[exit \d+\]$/m.test(text),
   }))
 
-/** The commands that do something, by what is typed. */
+/** All executable commands, as they are typed. */
 function linesOf(command: Command, before = ''): string[] {
   const parts = command.createHelp().visibleCommands(command)
   const own = parts.filter((part) => command.commands.includes(part))
@@ -25,16 +25,16 @@ function linesOf(command: Command, before = ''): string[] {
 const { env, stdin, stdout, stderr } = process
 const commands = linesOf(programOf({ env, stdin, stdout, stderr, on: () => {}, off: () => {} }))
 
-/** Those of which no session shows it; what stands in `but` is left out as long as none does. */
+/** Commands that no session shows; those in `but` are exempt, and an exemption that is not needed fails the test. */
 function without(is: (seen: { line: string; isOk: boolean }) => boolean, but: string[]): string[] {
   const lacks = (command: string) =>
     !shown.some((seen) => `${seen.line} `.startsWith(`${command} `) && is(seen))
   return commands.filter((command) => lacks(command) !== but.includes(command))
 }
 
-// They read from their input or a file, which sessions have not: login.test.ts, console.test.ts, image.test.ts, iso.test.ts. What ssh prints is ssh's own: ssh.test.ts.
+// These commands read input or files, or run ssh, which sessions can't show. Tests of their own cover them.
 const others = ['image upload', 'iso upload', 'login', 'server ssh', 'server console']
-// They print nothing, or what is no reply.
+// These commands print nothing, or no reply of the API.
 const silent = [
   'account auto-top-up delete',
   'address delete',
@@ -42,9 +42,6 @@ const silent = [
   'context use',
   'completion',
   'network delete',
-  'logout',
-  'context use',
-  'completion',
   'firewall delete',
   'snapshot delete',
   'image delete',
@@ -56,7 +53,7 @@ const silent = [
   'webhook delete',
 ]
 
-test('the sessions show each command at its work, its JSON, and an error of it', () => {
+test('the sessions show each command with its output, its JSON, and an error', () => {
   expect({
     atWork: without(({ isOk }) => isOk, others),
     asJson: without(({ line, isOk }) => isOk && line.includes('-o json'), [...others, ...silent]),

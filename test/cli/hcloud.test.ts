@@ -1,4 +1,4 @@
-// The hcloud command of Debian's package hcloud-cli, as customers have it, against /hcloud/v1.
+// These tests run the hcloud command of Debian's package hcloud-cli against /hcloud/v1.
 import { execFile, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,7 +14,7 @@ const isMissing = spawnSync('hcloud', ['version']).error !== undefined
 if (isMissing) console.error('*** SKIPPED: the hcloud command, which is not installed. ***')
 const test = always.skipIf(isMissing)
 
-/** Commands of all its groups; those after an exclamation mark are refused, with the code behind the arrow. */
+/** Commands of all groups; an exclamation mark expects a refusal, with the code after the arrow. */
 const script = `
 location list
 location describe local-1
@@ -116,7 +116,7 @@ ssh-key delete desktop
 
 const rules = [{ direction: 'in', protocol: 'tcp', port: '80', source_ips: ['0.0.0.0/0'] }]
 
-test('96 commands of hcloud work, or say what is not offered', async () => {
+test('96 commands of hcloud work, or report that a feature is not offered', async () => {
   const catalog = catalogWith('public_ipv4: [203.0.113.0/28]')
   const t = await loggedIn({ hasHcloud: true, catalog })
   await uploaded(t)
@@ -145,6 +145,6 @@ test('96 commands of hcloud work, or say what is not offered', async () => {
   expect(results).toEqual([])
 })
 
-/** Arguments have their spaces written as tildes. */
+/** Spaces within arguments are written as tildes. */
 const spaced = (word: string) => word.replaceAll('~', ' ')
 const pair = ([, name = '', value = '']: RegExpExecArray): [string, string] => [name, value]

@@ -32,7 +32,7 @@ test('images are made from snapshots, shown, renamed and deleted, and servers ar
   ])
 })
 
-test('a file is uploaded, also in two commands, and becomes an image under its name', async () => {
+test('a file is uploaded, in one command or two, and becomes an image with its name', async () => {
   const t = await loggedIn()
   const folder = mkdtempSync(path.join(tmpdir(), 'berth-image-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))

@@ -7,7 +7,7 @@ import { bootableIso } from '../../api/drivers/test-iso.ts'
 import { catalogText } from '../harness/app.ts'
 import { expectSession, loggedIn } from './harness/berth.ts'
 
-test('an ISO is uploaded, put into the drive of a server, taken out and deleted', async () => {
+test('an ISO is uploaded, inserted into the drive of a server, ejected and deleted', async () => {
   const t = await loggedIn({
     sshPorts: { first: 22741, last: 22741 },
     // The name leads to a private address, so that nothing is fetched.

@@ -17,7 +17,7 @@ import { berthOf, expectSession, loggedIn, type Run } from './harness/berth.ts'
 const said = (out: string): Run => ({ code: 0, out, err: '' })
 const refused = (code: number, err: string): Run => ({ code, out: '', err })
 
-test('a login lasts; the token is in a file that nobody else may read', async () => {
+test('a login persists, and its token is in a file that nobody else may read', async () => {
   const t = await service()
   const { home, run } = berthOf(t)
   expect(await run('whoami')).toEqual(
@@ -54,14 +54,14 @@ test('a file of tokens that others can read is not used', async () => {
 test('sending the token unencrypted to another machine prints a warning', async () => {
   const t = await service()
   const { run } = berthOf(t)
-  // Another name of this machine, but not one that every machine has for itself.
+  // The name leads to this machine, but is not one that always means the own machine.
   expect(await run(`login ${t.baseUrl.replace('127.0.0.1', '0.0.0.0')}`, t.token)).toEqual({
     ...said('Logged in as customer1@example.com.\n'),
     err: 'Warning: http:// is not encrypted; anyone on the network can read the token.\n',
   })
 })
 
-test('a login that fails keeps nothing', async () => {
+test('a failed login saves nothing', async () => {
   const t = await service()
   const { run } = berthOf(t)
   for (const wrong of ['berth_wrong', t.token.slice(0, -1)])
@@ -112,7 +112,7 @@ const configs = [
   '{"contexts":{"a":{"url":"x"}}}',
 ]
 
-test.each(configs)('a file that has no contexts in it is told: %s', async (content) => {
+test.each(configs)('a file without valid contexts is reported: %s', async (content) => {
   const { home, run } = berthOf(await service())
   mkdirSync(path.join(home, 'berth'))
   const file = path.join(home, 'berth/contexts.json')
@@ -123,7 +123,7 @@ test.each(configs)('a file that has no contexts in it is told: %s', async (conte
     )
 })
 
-test('a file that is kept elsewhere stays there, and one that can not be written is told', async () => {
+test('a linked file stays in its place, and a file that cannot be written is reported', async () => {
   const t = await service()
   const { home, env, run } = berthOf(t)
   await run(`login ${t.baseUrl}`, t.token)
@@ -139,7 +139,7 @@ test('a file that is kept elsewhere stays there, and one that can not be written
   expect({ code, lines: err.split('\n').length }).toEqual({ code: 1, lines: 3 })
 })
 
-test('one can be logged in to several places, and choose', async () => {
+test('a user can be logged in to several services, and choose one', async () => {
   const t = await service()
   const cli = berthOf(t)
   const other = await t.makeToken(['account:read'], { accountId: await t.makeAccount() })
@@ -165,7 +165,7 @@ test('one can be logged in to several places, and choose', async () => {
   ])
 })
 
-test('an address and a token can come from flags and from the environment; a token goes to its own place only', async () => {
+test('address and token can come from flags and from the environment; a token is sent only to its own address', async () => {
   const t = await loggedIn()
   const whoami = async (args = '') => (await t.run(`whoami -o name ${args}`)).out.trim()
   expect(await whoami()).toBe('Customer 1')

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { linkTo, openBrowser, PASSWORD } from '../api/harness/browser.ts'
 import { expectSession, loggedIn } from './harness/berth.ts'
 
-test('people are invited by mail, come in, get another role, and are removed', async () => {
+test('people are invited by mail, join, get another role, and are removed', async () => {
   const t = await loggedIn()
   const invited = await t.run('invitation create bob@example.com --role viewer -o json')
   expect(JSON.parse(invited.out)).toMatchObject({ email: 'bob@example.com', role: 'viewer' })

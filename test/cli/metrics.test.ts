@@ -12,7 +12,7 @@ async function sample(t: TestApp, rounds: number): Promise<void> {
   }
 }
 
-/** How busy a simulated machine is goes by its id, and that is by chance: so all are as busy as one of this name. */
+/** The usage of a simulated machine depends on its random id, so all machines report that of this name. */
 function foresee({ driver }: TestApp): void {
   const measure = driver.measure.bind(driver)
   const size = { serverId: 'web-1', cpu: 1, ramMb: 512, diskGb: 5 }
@@ -49,7 +49,7 @@ test('current usage is a card and past usage are charts; an unknown value is not
   ])
 })
 
-test('30 days can be asked for to the second, whatever the clock of this machine says', async () => {
+test('30 days can be requested to the second, whatever the local clock says', async () => {
   const t = await loggedIn()
   await t.make('web-1')
   const metrics = JSON.parse((await t.run('server metrics web-1 --since 30d -o json')).out)
@@ -71,7 +71,7 @@ test('charts are as wide as the terminal', async () => {
   }
 })
 
-test('somebody who watches sees one card that changes, until Ctrl-C', async () => {
+test('watching on a terminal shows one card that is updated until Ctrl-C', async () => {
   const t = await loggedIn()
   await t.make('web-1')
   await sample(t, 2)
@@ -85,7 +85,7 @@ test('somebody who watches sees one card that changes, until Ctrl-C', async () =
   expect(second.startsWith(`\x1b[?7l\x1b[${height}A\x1b[J`)).toBe(true)
 })
 
-test('where nobody looks on each reading is a line, or an object of JSON', async () => {
+test('without a terminal, each reading is a line or a JSON object', async () => {
   const t = await loggedIn()
   await t.make('web-1')
   const watch = async (...more: string[]) => {
@@ -103,7 +103,7 @@ test('where nobody looks on each reading is a line, or an object of JSON', async
   for (const line of await watch('-o', 'json')) expect(JSON.parse(line)).toMatchObject({ status: 'running' })
 })
 
-test('a watcher is told when a server is deleted', async () => {
+test('watching reports that a server was deleted', async () => {
   const t = await loggedIn()
   await t.make('web-1')
   const looked = lookedAt(['server', 'stats', 'web-1', '--watch', '--interval', '0.1'], { env: t.env })

@@ -52,7 +52,7 @@ test('the balance and prices are shown in a second currency, too, marked as appr
   ])
 })
 
-test('the account is topped up in euros, which become rubles when they arrive', async () => {
+test('the account is topped up in euros, which are converted to rubles on arrival', async () => {
   const played = await playedProviders()
   const t = await loggedIn({ ...played.urls, ...chargingEuros(), balance: '0' })
   await expectSession(t, 'top-up-euros', [
@@ -62,7 +62,7 @@ test('the account is topped up in euros, which become rubles when they arrive', 
   ])
 })
 
-test('a customer whose servers are suspended sees how much brings them back', async () => {
+test('a customer whose servers are suspended sees the amount that resumes them', async () => {
   const t = await loggedIn()
   await t.make('web-1')
   expect((await t.run('balance')).out).not.toContain('Top up')
@@ -77,7 +77,7 @@ test('a customer whose servers are suspended sees how much brings them back', as
   expect((await t.run('balance')).out).toContain(`Top up to resume:  ${missing} RUB\n`)
 })
 
-test('an invoice for a bank transfer has what a bank asks for', async () => {
+test('an invoice for a bank transfer has the details that a bank requires', async () => {
   const t = await loggedIn(selling({ bank: BANK }))
   const { transfer_id: id } = await t.berth.transfers.create('700')
   await expectSession(t, 'transfer', [
@@ -100,7 +100,7 @@ test('an invoice for a bank transfer has what a bank asks for', async () => {
   expect(pdfText(readFileSync(file))).toContain('40702810900000000001')
 })
 
-test('the account is topped up from the command line: it prints the page of the provider, and waits', async () => {
+test('a top-up prints the address of the provider’s page, and waits for the payment', async () => {
   const played = await playedProviders()
   const t = await loggedIn(played.urls)
   const { out, err } = await t.run('account top-up 500 --provider stripe -o json')
@@ -113,7 +113,7 @@ test('the account is topped up from the command line: it prints the page of the 
   void waiting.finally(() => {
     isOver = true
   })
-  // The provider knows of the payment before it is in the database: a single look could come too early.
+  // The provider knows the payment before the database does, so a single check could come too early.
   const look = async () => {
     t.clock.advance(20_000)
     await t.app.payments.look()
@@ -177,7 +177,7 @@ test('an invoice names its corrections, and a correction its invoice', async () 
   ])
 })
 
-test('a card that a payment has saved is charged by its last four digits, and deleted', async () => {
+test('a saved card is chosen by its last four digits to be charged, and deleted', async () => {
   const played = await playedProviders()
   const t = await loggedIn(played.urls)
   await t.run('account top-up 500 --save-method -o json')
@@ -240,7 +240,7 @@ test('complaints are listed, shown and answered', async () => {
   ])
 })
 
-test('a promo code is redeemed, and what is left of credit is listed', async () => {
+test('a promo code is redeemed, and the remaining credit is listed', async () => {
   const t = await loggedIn()
   const terms = { name: 'Fair', amount_rub: '300', credit_days: 30, max_uses: 10, code: 'WINTER-FAIR-2027' }
   const codes = [terms, { ...terms, code: 'SPRING-FAIR-2027' }]

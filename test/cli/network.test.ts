@@ -1,7 +1,7 @@
 import { test } from 'vitest'
 import { expectSession, loggedIn } from './harness/berth.ts'
 
-test('private networks are created, shown, renamed and deleted, and servers come and go', async () => {
+test('private networks are created, shown, renamed and deleted, and servers are attached and detached', async () => {
   const t = await loggedIn()
   await t.make('web-1')
   await t.make('web-2')

@@ -41,10 +41,10 @@ const anyText = fc.oneof(
 )
 const anyItem = fc.record({ name: anyText, status: anyText, note: anyText })
 
-test('whatever things are called, each has one line, in columns that stand one below the other', async () => {
+test('whatever the names are, each object has one line in aligned columns', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(anyItem, { minLength: 1, maxLength: 5 }), async (items) => {
-      // A last column that shows where it begins.
+      // The last column has a visible beginning.
       const ended = items.map((item) => ({ ...item, note: '#' }))
       const lines = (await shown(ended, {})).split('\n').slice(0, -1)
       expect(lines).toHaveLength(items.length + 1)
@@ -55,7 +55,7 @@ test('whatever things are called, each has one line, in columns that stand one b
   )
 })
 
-test('for programs the same characters are escaped: they read what the API replied', async () => {
+test('JSON escapes the same characters, so that programs read exactly the reply of the API', async () => {
   const whole = anyItem.filter(({ name, status, note }) => (name + status + note).isWellFormed())
   await fc.assert(
     fc.asyncProperty(fc.array(whole, { maxLength: 5 }), async (items) => {
@@ -68,7 +68,7 @@ test('for programs the same characters are escaped: they read what the API repli
   )
 })
 
-test('a line of spaces in a long text is read from YAML as it is', async () => {
+test('a line of spaces in a long text survives YAML unchanged', async () => {
   const items = [{ name: '', status: '', note: `${'a'.repeat(60)}\n \n` }]
   expect(parse(await shown(items, { format: 'yaml' }))).toEqual(items)
 })
@@ -78,7 +78,7 @@ test('an empty value is printed as a dash', async () => {
   expect(all).toBe('NAME  STATUS  NOTE\n-     -       -\n')
 })
 
-test('on a terminal titles are bold and a status has the colour of how things are; elsewhere nothing has', async () => {
+test('titles are bold and statuses coloured on a terminal, and plain elsewhere', async () => {
   const items = ['running', 'error', 'stopped', 'rebooting'].map((status) => ({
     name: 'web',
     status,

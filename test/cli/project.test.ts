@@ -27,7 +27,7 @@ test('a project is created, listed, changed and deleted by its name', async () =
   ])
 })
 
-test('a project with servers in it stays', async () => {
+test('a project with servers cannot be deleted', async () => {
   const t = await loggedIn()
   const { project_id } = await t.berth.projects.create({ name: 'Shop' })
   await t.berth.servers.create({ ...(await t.order()), name: 'web-1', project_id })

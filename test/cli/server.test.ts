@@ -36,7 +36,7 @@ test('a server is created, listed, shown, stopped, started and deleted by its na
   ])
 })
 
-test('for programs each command prints what the API replied as JSON', async () => {
+test('with -o json, each command prints the reply of the API', async () => {
   const t = await loggedIn({ sshPorts: { first: 22741, last: 22741 } })
   await expectSession(t, 'server-json', [
     'server create web-1 --template micro --preset nano --wait -o json',
@@ -103,7 +103,7 @@ test('operations are listed, shown and waited for by their ids', async () => {
   ])
 })
 
-test('a server is ordered with all that the API takes, and what is left out is said', async () => {
+test('a server is ordered with every option of the API, and missing options are reported', async () => {
   const t = await loggedIn({ sshPorts: { first: 22741, last: 22741 } })
   await t.berth.projects.create({ name: 'shop' })
   const options = "--project shop --label env=prod --label tier=web --description 'a shop'"
@@ -146,7 +146,7 @@ test('a server is rebuilt from another template, once its name is confirmed', as
   ])
 })
 
-test('a server boots the rescue system, whose login is shown, and its own disk again', async () => {
+test('a server boots the rescue system, whose login is shown, and then its own disk again', async () => {
   const t = await loggedIn({ sshPorts: { first: 22741, last: 22741 } })
   await t.make('web-1')
   await expectSession(t, 'server-rescue', [
@@ -200,7 +200,7 @@ test('two simultaneous changes of labels do not undo each other', async () => {
   expect(Object.keys(labels)).toHaveLength(codes.filter((code) => code === 0).length)
 })
 
-test('a server that runs is resized between a stop and a start; a size that is never accepted stops nothing', async () => {
+test('a running server is stopped, resized and started; a size that is never accepted does not stop it', async () => {
   const t = await loggedIn({
     sshPorts: { first: 22741, last: 22741 },
     simulator: { host: { diskGb: 60 } },
@@ -262,7 +262,7 @@ test.each([
   expect(await t.run(told?.[1] ?? err)).toMatchObject({ code: 0 })
 })
 
-test('with -o json a command prints what the API replied, before or after its name', async () => {
+test('-o json works before and after the command’s name', async () => {
   const t = await loggedIn()
   const server = await t.make('web-1')
   expect(JSON.parse((await t.run('server list -o json')).out)).toEqual([server])
@@ -271,7 +271,7 @@ test('with -o json a command prints what the API replied, before or after its na
   })
 })
 
-test('a name that several have is told with their ids', async () => {
+test('an ambiguous name is reported with the ids of all matches', async () => {
   const t = await loggedIn()
   const ids = [await t.make('twin'), await t.make('twin')].map(({ server_id }) => server_id)
   expect(await t.run('server show twin')).toEqual({
@@ -282,7 +282,7 @@ test('a name that several have is told with their ids', async () => {
   expect(await t.run(`server show ${ids[0]}`)).toMatchObject({ code: 0 })
 })
 
-test('with -o json an error is a line of JSON, whether the API, the command or its options refuse', async () => {
+test('with -o json an error is a line of JSON, whether it comes from the API, the command or its options', async () => {
   const t = await loggedIn()
   const failed = async (line: string) => {
     const { code, out, err } = await t.run(line)

@@ -1,7 +1,7 @@
 import { test } from 'vitest'
 import { expectSession, loggedIn } from './harness/berth.ts'
 
-test('snapshots are made, shown, renamed, restored and deleted', async () => {
+test('snapshots are created, shown, renamed, restored and deleted', async () => {
   const t = await loggedIn()
   await t.make('web-1')
   await expectSession(t, 'snapshot', [

@@ -13,7 +13,7 @@ const ECDSA =
 
 const main = path.resolve(import.meta.dirname, '../../cli/main.ts')
 
-/** Logged in, with these files in ~/.ssh. */
+/** Logs in, with these files in ~/.ssh. */
 async function withKeys(files: Record<string, string>) {
   const t = await loggedIn()
   const folder = path.join(t.home, '.ssh')
@@ -22,7 +22,7 @@ async function withKeys(files: Record<string, string>) {
   return t
 }
 
-test('a key is added from the file that ssh would take, listed, shown and deleted by its name', async () => {
+test('a key is added from the file that ssh would use, listed, shown and deleted by its name', async () => {
   const t = await withKeys({ 'id_rsa.pub': ECDSA, 'id_ed25519.pub': ED25519, 'work.pub': ECDSA })
   await expectSession(t, 'ssh-key', [
     'ssh-key add',
@@ -56,7 +56,7 @@ test('a key can be piped in', async () => {
   expect(added).toEqual({ code: 0, out: 'ann@laptop\n', err: '' })
 })
 
-test('a key that is piped in is added, not the one in ~/.ssh; what is piped in and no key is refused', async () => {
+test('a piped key is added instead of the one in ~/.ssh, and piped input that is not a key is refused', async () => {
   const t = await withKeys({ 'id_ed25519.pub': ED25519 })
   expect(await t.run('ssh-key add desk -o name', 'hello\n')).toMatchObject({ code: 2, out: '' })
   const added = await t.run('ssh-key add desk -o name', ECDSA)
@@ -64,7 +64,7 @@ test('a key that is piped in is added, not the one in ~/.ssh; what is piped in a
   expect(await t.berth.sshKeys.list()).toMatchObject({ items: [{ key_type: 'ecdsa-sha2-nistp256' }] })
 })
 
-test('a stdin that is empty, or open and silent, is no key: scripts get the one in ~/.ssh', async () => {
+test('an empty or silent stdin is ignored, so that scripts use the key in ~/.ssh', async () => {
   const t = await withKeys({ 'id_ed25519.pub': ED25519 })
   const { BERTH_URL, BERTH_TOKEN, HOME } = t.env
   for (const stdin of ['ignore', 'pipe'] as const) {
@@ -77,7 +77,7 @@ test('a stdin that is empty, or open and silent, is no key: scripts get the one 
   }
 })
 
-test('where there is no public key, it is said how to make one', async () => {
+test('without a public key, the error says how to create one', async () => {
   expect(await (await loggedIn()).run('ssh-key add')).toEqual({
     code: 3,
     out: '',
@@ -85,7 +85,7 @@ test('where there is no public key, it is said how to make one', async () => {
   })
 })
 
-test('a private key, or what is no key, is never sent', async () => {
+test('a private key, or a text that is not a key, is never sent', async () => {
   const t = await withKeys({ id_ed25519: `${ED25519}${privateKey()}`, notes: 'hello\n' })
   const [isPrivate, isNone] = [
     'Error: This is a private key. It was not sent, and should never leave this machine.\n' +
@@ -93,7 +93,7 @@ test('a private key, or what is no key, is never sent', async () => {
     'Error: This is not a valid public key. It was not sent.\n' +
       'A public key is one line that starts with its type, as in ~/.ssh/id_ed25519.pub.\n',
   ]
-  // Nothing listens there: what was sent would be told otherwise.
+  // Nothing listens there, so a request would fail with another error.
   t.env.BERTH_URL = 'http://127.0.0.1:1'
   expect(await t.run('ssh-key add mine --file ~/.ssh/id_ed25519')).toEqual({
     code: 2,

@@ -5,7 +5,7 @@ import type { ServerDetails } from '../../sdk/index.ts'
 import { expectSession, loggedIn } from './harness/berth.ts'
 import { liar } from './harness/liar.ts'
 
-/** Logged in, with a program in place of ssh that keeps what it is called with and ends with 7; test/qemu has the real one. */
+/** Logs in, with a program in place of ssh that records its arguments and exits with 7; test/qemu uses real ssh. */
 async function withSsh(options?: Parameters<typeof loggedIn>[0]) {
   const t = await loggedIn(options)
   const folder = path.join(t.home, 'bin')
@@ -18,7 +18,7 @@ async function withSsh(options?: Parameters<typeof loggedIn>[0]) {
   return { ...t, calledWith: () => readFileSync(kept, 'utf8').trimEnd().split('\n') }
 }
 
-test('ssh is called for the server alone, trusts its own host keys alone, and its exit code is passed on', async () => {
+test('ssh connects only to the server, trusts only its host keys, and its exit code is passed on', async () => {
   const t = await withSsh({ sshPorts: { first: 22741, last: 22741 } })
   const { server_id } = await t.make('web-1')
   expect(await t.run("server ssh web-1 -i key -- ls -l 'a b'")).toEqual({ code: 7, out: '', err: '' })
@@ -46,7 +46,7 @@ test('ssh is called for the server alone, trusts its own host keys alone, and it
   expect(t.calledWith().slice(-6)).toEqual(['-p', '22741', '-l', 'root', '--', '127.0.0.1'])
 })
 
-test('a server that is still being made is waited for', async () => {
+test('ssh waits for a server that is still being created', async () => {
   const t = await withSsh({ simulator: { bootMs: 5000 } })
   const { server_id } = await t.berth.servers.create({ ...(await t.order()), name: 'web-1' })
   expect((await t.berth.servers.details(server_id)).ssh.is_ready).toBe(false)
@@ -96,7 +96,7 @@ const lies: Record<string, (details: ServerDetails) => void> = {
   },
 }
 
-test.each(Object.entries(lies))('an API that lies about %s gets nothing run', async (_, lie) => {
+test.each(Object.entries(lies))('an API that lies about %s makes nothing run', async (_, lie) => {
   const t = await withSsh()
   await t.make('web-1')
   t.env.BERTH_URL = await liar(t.baseUrl, lie)

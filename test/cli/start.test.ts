@@ -8,7 +8,7 @@ import manifest from '../../cli/package.json' with { type: 'json' }
 
 const program = path.resolve(import.meta.dirname, '../../cli', manifest.bin.berth)
 
-test('the program starts as a process, and keeps what Node compiled in a folder of the customer’s own', async () => {
+test('the program starts as a process, and keeps Node’s compile cache in the customer’s own folder', async () => {
   const home = mkdtempSync(path.join(tmpdir(), 'berth-cli-'))
   onTestFinished(() => rmSync(home, { recursive: true }))
   // The tests' own cache would come before it.

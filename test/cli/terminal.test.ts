@@ -10,14 +10,14 @@ import { loggedIn } from './harness/berth.ts'
 import { screenOf } from './harness/screen.ts'
 
 const { enter, down, space, ctrlC, ctrlD } = keys
-// npm test says loudly that it leaves these out.
+// npm test reports that these tests are skipped.
 const lacksScript = spawnSync('script', ['--version']).error !== undefined
 const test = always.skipIf(lacksScript)
 
 const PUBLIC_KEY =
   'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGjEcL5KXiTPhbRNw53jDJtdYSFgSH0yGPqPgbWVJzGJ me@laptop\n'
 
-/** Logged in, with a home of its own for ssh's keys too. */
+/** Logs in, with a separate home folder, which ssh's keys use, too. */
 async function atHome(options: Parameters<typeof loggedIn>[0] = {}) {
   const t = await loggedIn(options)
   t.env.HOME = t.home
@@ -25,7 +25,7 @@ async function atHome(options: Parameters<typeof loggedIn>[0] = {}) {
   return t
 }
 
-/** Lets a little time pass with each request until it is so: a guest that boots is seen booting. */
+/** Lets some time pass with each request until the condition holds, so that a boot is visible. */
 async function slowly(t: Service, promise: Promise<void>): Promise<void> {
   let isSettled = false
   const settle = () => {
@@ -93,7 +93,7 @@ test('create offers the keys of the account, sizes within the limits, and names 
   expect(await t.berth.servers.list()).toMatchObject({ total: 1 })
 })
 
-test('create shows what there is no room for, and says at the price what stands against it', async () => {
+test('create marks sizes that do not fit, and shows the reasons for a refusal beside the price', async () => {
   const t = await atHome({ simulator: { host: { diskGb: 60 } }, balance: '1' })
   const screen = screenOf('server create web-1', t.env)
   await screen.answer('Zone:', enter)
@@ -105,7 +105,7 @@ test('create shows what there is no room for, and says at the price what stands 
   expect(screen.text()).toMatch(/Error: .*\(insufficient_balance\)\nNothing was created\./s)
 })
 
-test('Ctrl-C and Ctrl-D at a question end the program with what that means', async () => {
+test('Ctrl-C and Ctrl-D at a prompt end the program, which prints the consequence', async () => {
   const t = await atHome()
   for (const key of [ctrlC, ctrlD]) {
     const screen = screenOf('server create', t.env)
@@ -115,7 +115,7 @@ test('Ctrl-C and Ctrl-D at a question end the program with what that means', asy
   }
 })
 
-test('Ctrl-C ends the waiting and not the operation, and leaves nothing of the bar where the terminal is narrow', async () => {
+test('Ctrl-C ends the wait but not the operation, and clears the progress bar even on a narrow terminal', async () => {
   const t = await atHome()
   const screen = screenOf('server create web-1 --template micro --preset nano --no-ssh-key', t.env, {
     columns: 30,
@@ -129,7 +129,7 @@ test('Ctrl-C ends the waiting and not the operation, and leaves nothing of the b
   expect(await t.run(advised)).toMatchObject({ code: 0, out: expect.stringMatching(/Status: +succeeded/) })
 })
 
-test('delete asks for the name of what goes', async () => {
+test('delete asks for the name of the object', async () => {
   const t = await atHome()
   await t.make('web-1')
   const wrong = screenOf('server delete web-1', t.env)
@@ -142,7 +142,7 @@ test('delete asks for the name of what goes', async () => {
   expect(await t.berth.servers.list()).toMatchObject({ total: 0 })
 })
 
-test('a server that runs is resized once that is agreed to', async () => {
+test('a running server is resized after confirmation', async () => {
   const t = await atHome()
   await t.make('web-1')
   const screen = screenOf('server resize web-1 --preset small', t.env)
@@ -164,7 +164,7 @@ test('interrupting a resize reports the state of the server and how to complete 
   expect(screen.text().endsWith(next)).toBe(true)
 })
 
-test('the terminal is handed over to ssh: Ctrl-C is for what runs there', async () => {
+test('ssh gets the terminal, and with it Ctrl-C', async () => {
   const t = await atHome()
   await t.make('web-1')
   const folder = path.join(t.home, 'bin')
@@ -178,7 +178,7 @@ test('the terminal is handed over to ssh: Ctrl-C is for what runs there', async 
   expect(screen.text()).not.toContain('Error')
 })
 
-test('login shows a code; approved in a browser it has a token of its own, named after the machine', async () => {
+test('login shows a code, and once it is approved in a browser, saves a token named after the machine', async () => {
   const t = await atHome()
   const ann = await signUp(t, 'ann@example.com')
   const screen = screenOf(`login ${t.baseUrl} --scope read`, { HOME: t.home, XDG_CONFIG_HOME: t.home })
@@ -198,7 +198,7 @@ test('login shows a code; approved in a browser it has a token of its own, named
   expect(await again.ended()).toBe(130)
 })
 
-test('where there is no console, login says to use a token', async () => {
+test('without a web console, login advises to use a token', async () => {
   const t = await atHome({ hasConsole: false })
   const screen = screenOf(`login ${t.baseUrl}`, { HOME: t.home, XDG_CONFIG_HOME: t.home })
   await screen.shows('berth login <url> --with-token')
@@ -206,7 +206,7 @@ test('where there is no console, login says to use a token', async () => {
   expect(await screen.ended()).toBe(5)
 })
 
-test('a token that is typed at login is not shown', async () => {
+test('a token typed at login is not echoed', async () => {
   const t = await atHome()
   const screen = screenOf(`login --with-token ${t.baseUrl}`, { HOME: t.home, XDG_CONFIG_HOME: t.home })
   await screen.answer('Token:', `${t.token}${enter}`)

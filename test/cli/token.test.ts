@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { expectSession, loggedIn } from './harness/berth.ts'
 
-test('a token is made, listed and revoked by its name', async () => {
+test('a token is created, listed and revoked by its name', async () => {
   const t = await loggedIn()
   await expectSession(t, 'token', [
     'token create ci --scope servers:read --scope servers:write --expires 2027-01-01',
@@ -29,7 +29,7 @@ test('a token is made, listed and revoked by its name', async () => {
   ])
 })
 
-test('a token that is made can be used, and ends when it was said', async () => {
+test('a new token can be used, and expires as requested', async () => {
   const t = await loggedIn()
   const { token, expires_at } = JSON.parse(
     (await t.run('token create ci --scope account:read --expires 30d -o json')).out,
@@ -39,7 +39,7 @@ test('a token that is made can be used, and ends when it was said', async () => 
   expect(await t.run(`whoami -o name --token ${token}`)).toMatchObject({ code: 0 })
 })
 
-test('a token that may be used from elsewhere only says so, and what to do', async () => {
+test('a token that is restricted to other addresses is refused with advice', async () => {
   const t = await loggedIn()
   const { out } = await t.run('token create office --scope read --cidr 203.0.113.0/24 -o json')
   const { code, err } = await t.run(`whoami --token ${JSON.parse(out).token}`)
@@ -48,7 +48,7 @@ test('a token that may be used from elsewhere only says so, and what to do', asy
   expect(err).toContain('Log in with a token that may be used from this address: berth login')
 })
 
-test('a rotation keeps the token that was created with the one it revokes, and nothing goes unasked', async () => {
+test('a rotation keeps tokens created with the revoked one, and no token is revoked without a question', async () => {
   const t = await loggedIn()
   const created = async (name: string) =>
     JSON.parse((await t.run(`token create ${name} --scope read --scope write -o json`)).out).token

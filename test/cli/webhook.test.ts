@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { deliverAll, delivering, endpoint, LOOPBACK } from '../api/harness/endpoint.ts'
 import { expectSession, loggedIn } from './harness/berth.ts'
 
-test('a webhook is made, listed, shown, changed and deleted by its name', async () => {
+test('a webhook is created, listed, shown, changed and deleted by its name', async () => {
   const t = await loggedIn()
   await expectSession(t, 'webhook', [
     'webhook create shop --to https://hooks.example/in --event server.created --event server.deleted',
@@ -65,7 +65,7 @@ test('deliveries of a webhook are listed with their results', async () => {
   })
 })
 
-test('a webhook is verified once its endpoint answers the challenge, and says why not until then', async () => {
+test('a webhook is verified once its endpoint answers the challenge, and shows the reason until then', async () => {
   const t = await loggedIn({ webhookAllow: LOOPBACK })
   let isReady = false
   const { url } = await endpoint(

@@ -14,14 +14,14 @@ export interface Run {
 }
 
 export interface Cli {
-  /** Where its configuration is. */
+  /** The folder of its configuration. */
   home: string
   env: Record<string, string | undefined>
   /** Runs a command line; words with spaces are in single quotes. */
   run(args: string, input?: string): Promise<Run>
 }
 
-/** The program as a customer has it, with a home of its own, against the real service; nobody is at its terminal. */
+/** The program as customers have it, with its own home folder and without a terminal, against the real service. */
 export function berthOf(t: Service): Cli {
   const home = mkdtempSync(path.join(tmpdir(), 'berth-cli-'))
   onTestFinished(() => rmSync(home, { recursive: true }))
@@ -41,7 +41,7 @@ export function berthOf(t: Service): Cli {
   return { home, env, run: (args, input = '') => meanwhile(t, inside(args, input)) }
 }
 
-/** A service, and the program logged in to it. */
+/** Starts a service, and the program logged in to it. */
 export async function loggedIn(options: Parameters<typeof service>[0] = {}): Promise<Service & Cli> {
   const t = await service(options)
   const cli = berthOf(t)
@@ -50,12 +50,12 @@ export async function loggedIn(options: Parameters<typeof service>[0] = {}): Pro
   return { ...t, ...cli }
 }
 
-/** Splits a line as a shell would, if it has no quotes but single ones. */
+/** Splits a line as a shell would; only single quotes are supported. */
 const wordsOf = (line: string) => (line.match(/'[^']*'|\S+/g) ?? []).map((word) => word.replace(/^'|'$/g, ''))
 
 /**
- * Compares what a session at the command line shows, word for word, with golden/<name>.txt.
- * What is by chance (ids, times, ports) is replaced there, the same by the same.
+ * Compares the output of a session at the command line, word for word, with golden/<name>.txt. Random values (ids,
+ * times, ports) have placeholders there, and equal values have equal ones.
  */
 export async function expectSession({ run }: Cli, name: string, lines: string[]): Promise<void> {
   const shown: string[] = []

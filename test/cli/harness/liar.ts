@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 import type { ServerDetails } from '../../../sdk/index.ts'
 
-/** An API that hands on what another one replies, but for the details of servers, of which it tells lies. */
+/** A proxy of an API that falsifies the details of servers. */
 export async function liar(baseUrl: string, lie: (details: ServerDetails) => void): Promise<string> {
   const server = createServer(async (request, response) => {
     const { authorization = '' } = request.headers
@@ -15,7 +15,7 @@ export async function liar(baseUrl: string, lie: (details: ServerDetails) => voi
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void server.close())
-  // An address and a port, as it does not listen on a pipe.
+  // The server listens on TCP, so the address is not a path.
   const { port } = server.address() as AddressInfo
   return `http://127.0.0.1:${port}/v1`
 }

@@ -3,14 +3,14 @@ import { run } from '../../../cli/program.ts'
 
 export interface Looked {
   code: Promise<number>
-  /** All that was printed on stdout until then. */
+  /** Everything printed on stdout so far. */
   out(): string
-  /** Waits until so much was printed. */
+  /** Waits until this much was printed. */
   printed(isEnough: (out: string) => boolean): Promise<void>
   interrupt(): void
 }
 
-/** Runs the program while somebody looks on, who can interrupt it; on a terminal, or not. */
+/** Runs the program so that a test can watch its output and interrupt it, with or without a terminal. */
 export function lookedAt(
   args: string[],
   {
