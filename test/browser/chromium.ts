@@ -8,7 +8,7 @@ const CHROMIUM = (process.env.PATH ?? '')
   .find((file) => existsSync(file))
 
 export const hasChromium = CHROMIUM !== undefined
-/** The time for each step in milliseconds, that of polls. By itself a page fails after 30 s, as on a busy machine. */
+/** The time limit of each step in milliseconds, as for polls: the default of 30 s is too short on a busy machine. */
 const PATIENCE_MS = 120_000
 
 /** The distribution's own Chromium. */
@@ -16,7 +16,7 @@ export async function launch(): Promise<Browser> {
   const browser = await chromium.launch({
     executablePath: CHROMIUM ?? 'chromium',
     timeout: PATIENCE_MS,
-    // As root Chromium has no sandbox; and nothing of its own shall go out while we watch what the page asks for.
+    // Chromium has no sandbox as root. Its own requests are turned off, so that only those of the page are seen.
     args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update'],
   })
   browser.on('context', (context) => context.setDefaultTimeout(PATIENCE_MS))

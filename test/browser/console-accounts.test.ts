@@ -1,4 +1,4 @@
-// The accounts of an installation, as operators open, describe, limit and close them in the console.
+// These tests manage accounts in the console as operators do: they open, describe, limit and close them.
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { launch } from './chromium.ts'
@@ -13,7 +13,7 @@ afterAll(() => browser?.close())
 
 const EMAIL = 'bob@example.com'
 
-test('an operator gives an owner a link that signs them in, once', async () => {
+test('an operator gives an owner a link that signs them in once', async () => {
   const t = await serveConsole()
   const page = await t.open(browser)
   await makeOperator(t, page)
@@ -41,7 +41,7 @@ test('an operator gives an owner a link that signs them in, once', async () => {
   await other.getByText('invalid').first().waitFor()
 })
 
-test('an operator opens an account, describes, limits, debits and closes it, and takes that back', async () => {
+test('an operator opens an account, describes, limits, debits, closes and resumes it', async () => {
   const t = await serveConsole()
   const page = await t.open(browser)
   await makeOperator(t, page)

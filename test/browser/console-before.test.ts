@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => browser?.close())
 
-test('where no zone has networks or firewalls, their pages say so and offer no form', async () => {
+test('if no zone has networks or firewalls, their pages say so and offer no form', async () => {
   const t = await serveConsole({ simulator: { host: { features: ['published_ports'] } } })
   const page = await t.open(browser)
   await page.getByRole('link', { name: 'Networks' }).click()
@@ -22,7 +22,7 @@ test('where no zone has networks or firewalls, their pages say so and offer no f
   expect(await page.getByRole('button', { name: 'New firewall' }).count()).toBe(0)
 })
 
-test('an operator without a second factor is led to where it is turned on', async () => {
+test('an operator without a second factor is led to the page that turns it on', async () => {
   const t = await serveConsole()
   await t.open(browser)
   const page = await t.open(browser)
@@ -34,7 +34,7 @@ test('an operator without a second factor is led to where it is turned on', asyn
   await page.getByRole('heading', { name: 'Two-factor authentication' }).waitFor()
 })
 
-test('a person without a password reads before typing that a recent sign-in is needed, and returns from it', async () => {
+test('a person without a password is told in advance that a recent sign-in is needed, and returns after it', async () => {
   const t = await serveConsole()
   const page = await t.open(browser)
   await page.goto(`${t.address}/account`)
@@ -48,7 +48,7 @@ test('a person without a password reads before typing that a recent sign-in is n
   expect(new URL(page.url()).searchParams.get('next')).toBe('/account/security')
 })
 
-test('a person who may not try their password yet reads that there are other ways to sign in', async () => {
+test('a person who must wait before another password attempt is shown the other ways to sign in', async () => {
   const t = await serveConsole()
   const page = await (await browser.newContext({ locale: 'en-US' })).newPage()
   onTestFinished(() => page.context().close())
@@ -79,7 +79,7 @@ test('a wrong name is marked at its field, and the price stays', async () => {
   await expect.poll(() => page.getByRole('button', { name: 'Create server' }).isEnabled()).toBe(true)
 })
 
-test('a plan without room says what is short', async () => {
+test('a plan that does not fit shows which resource is short', async () => {
   const t = await serveConsole({ simulator: { host: { ramMb: 3_000 } } })
   const page = await t.open(browser)
   await page.goto(`${t.address}/servers/new`)
@@ -87,7 +87,7 @@ test('a plan without room says what is short', async () => {
   expect(await page.getByRole('radio', { name: /^medium / }).isDisabled()).toBe(true)
 })
 
-test('a wrong address has the menu beside it', async () => {
+test('the page for a wrong address has the menu', async () => {
   const t = await serveConsole()
   const page = await t.open(browser)
   await page.goto(`${t.address}/nowhere/at/all`)

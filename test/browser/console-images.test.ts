@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => browser?.close())
 
-test('a file is uploaded as an image, which says why when it is none', async () => {
+test('a file is uploaded as an image, and a file that is not an image is refused with the reason', async () => {
   const t = await serveConsole()
   const page = await t.open(browser)
   const dialog = page.getByRole('dialog')
@@ -33,7 +33,7 @@ test('a file is uploaded as an image, which says why when it is none', async () 
   await page.getByText(/The file is not a disk image/).waitFor()
 })
 
-test('an ISO, uploaded or of the operator, is put into the drive of a server and taken out', async () => {
+test('an uploaded or offered ISO is inserted into the drive of a server and ejected', async () => {
   const offered = 'isos: [{ slug: alpine, title: Alpine Linux, file: /srv/alpine.iso }]'
   const t = await serveConsole({ catalog: parseCatalog(`${catalogText}\n${offered}\n`, 'catalog.yaml') })
   const server = await make(t, { name: 'web-1' })

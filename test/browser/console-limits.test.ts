@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => browser?.close())
 
-test('a customer reads which limits are nearly reached and how to raise them, and hides the line', async () => {
+test('a customer sees which limits are nearly reached and how to raise them, and hides the notice', async () => {
   const t = await serveConsole()
   const limit = (projects: number) =>
     changeQuotas({ ...t, quotas }, t.accountId, { change: { projects }, reason: 'test' })

@@ -1,4 +1,4 @@
-// Links in mails open the account that the mail is about.
+// These tests follow links in mails, which open the account that the mail is about.
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { pageOfAccount } from '../../api/people/letters/mails.ts'

@@ -15,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => browser?.close())
 
-/** The operator's pages below the first. */
+/** The operator's pages other than the first. */
 const OPERATED = [
   'servers',
   'catalog',
@@ -30,7 +30,7 @@ const OPERATED = [
   'images',
 ]
 
-/** One of everything. @returns all pages that show it */
+/** Creates one object of each kind. @returns all pages that show them */
 async function furnish(t: Console): Promise<string[]> {
   const id = await make(t, { name: 'web-1' })
   const { network_id } = (
@@ -88,14 +88,14 @@ async function furnish(t: Console): Promise<string[]> {
   ]
 }
 
-/** As a link of the console does, without loading it again. */
+/** Opens a page as a link of the console does, without a reload. */
 async function go(page: Page, path: string): Promise<void> {
   await page.evaluate(`history.pushState({}, '', '${path}'); dispatchEvent(new PopStateEvent('popstate'))`)
   await page.getByRole('heading', { level: 1 }).waitFor()
   await expect.poll(() => page.locator('.skeleton').count()).toBe(0)
 }
 
-/** Every pair of language, theme and width; no fault needs all three. */
+/** All pairs of language, theme and width, since no fault needs all three. */
 const looks = [
   { language: 'en', theme: 'light', width: 1440 },
   { language: 'ru', theme: 'dark', width: 1440 },
@@ -104,15 +104,15 @@ const looks = [
 ] as const
 
 async function look(page: Page, { language, theme, width }: (typeof looks)[number]): Promise<void> {
-  // Where the page is narrow, the choice is in its menu.
+  // On a narrow page, the choice is in its menu.
   await page.setViewportSize({ width: 1440, height: 900 })
   await page.getByLabel(/^(Language|Язык)$/).selectOption(language)
   await page.getByLabel(/^(Theme|Тема)$/).selectOption(theme)
   await page.setViewportSize({ width, height: 900 })
 }
 
-/** Tables that hide some of themselves. */
-/** Texts and fields without a space between them and the edge of their card. */
+/** Finds tables that hide a part of themselves. */
+/** Finds texts and fields that touch the edge of their card. */
 const atEdges = (page: Page) =>
   page.evaluate<string[]>(`[...document.querySelectorAll('.card :is(p, dt, label, input, button)')]
     .filter((one) => one.offsetWidth > 1
@@ -133,7 +133,7 @@ async function seriousOn(page: Page): Promise<string[]> {
   return found
 }
 
-test('axe finds nothing serious on any page, in both themes and languages, wide and narrow; 200 % of zoom lose nothing', async () => {
+test('axe finds no serious fault on any page, in both themes and languages, wide and narrow, nor is anything lost at 200 % zoom', async () => {
   const t = await serveConsole({
     catalog: withBank(catalogWith('public_ipv4: [203.0.113.0/28]')),
     ...(await playedProviders()).urls,
@@ -150,14 +150,14 @@ test('axe finds nothing serious on any page, in both themes and languages, wide 
       found.push(...serious.map((line) => `${path} ${Object.values(one).join(' ')}: ${line}`))
     }
     found.push(...(await atEdges(page)).map((line) => `${path} at the edge of its card: ${line}`))
-    // As wide as 1440 px are at 200 %.
+    // At 200 %, a window of 1440 px shows this width.
     await page.setViewportSize({ width: 720, height: 450 })
     if (await scrollsSideways(page)) found.push(`${path} scrolls sideways at 200 %`)
   }
   expect(found).toEqual([])
 })
 
-test('an operator finds an account, credits, suspends and resumes it, by clicking; others have no such page', async () => {
+test('an operator finds, credits, suspends and resumes an account by clicking; other people have no such page', async () => {
   const t = await serveConsole()
   const page = await t.open(browser)
   expect(await page.getByRole('link', { name: 'Capacity' }).count()).toBe(0)
@@ -185,7 +185,7 @@ test('an operator finds an account, credits, suspends and resumes it, by clickin
   await row.getByText('Active').waitFor()
 })
 
-test('the menu of a row lies above its table, within the window, and scrolls nothing', async () => {
+test('the menu of a row opens above its table, stays within the window, and scrolls nothing', async () => {
   const t = await serveConsole()
   const page = await t.open(browser)
   await t.call('POST', '/account/tokens', { name: 'deploy', scopes: ['servers:read'] })

@@ -1,4 +1,4 @@
-// The servers of all accounts and the catalogue, as operators work with them in the console.
+// These tests manage the servers of all accounts and the catalogue in the console, as operators do.
 import { readFileSync } from 'node:fs'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -71,7 +71,7 @@ test('an operator finds any server, suspends and resumes it with a reason, stops
   await expect.poll(() => page.getByRole('row').count()).toBe(2)
 })
 
-test('an operator deletes a protected server only by its name, a reason, and a word on its protection', async () => {
+test('an operator deletes a protected server only with its name, a reason, and an explicit override', async () => {
   const t = await serveConsole()
   const id = await make(t, { name: 'web-1', delete_protection: true })
   const page = await t.open(browser)

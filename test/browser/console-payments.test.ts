@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => browser?.close())
 
-test('a customer tops up at the provider, comes back, and the page waits until the money is there', async () => {
+test('a customer pays on the provider’s page and returns, and the page waits until the money is booked', async () => {
   const played = await playedProviders()
   const t = await serveConsole({ ...played.urls, balance: '0' })
   const page = await t.open(browser, {}, t.site)
@@ -27,7 +27,7 @@ test('a customer tops up at the provider, comes back, and the page waits until t
   await page.getByLabel('Pay through').selectOption('Stripe')
   await page.getByRole('button', { name: 'Continue to payment' }).click()
   await page.getByRole('button', { name: 'Pay', exact: true }).click()
-  // Back from the provider, whose API has not been asked yet.
+  // The customer has returned from the provider, but its API was not queried yet.
   await page.getByText('This page updates by itself').waitFor()
   const looking = setInterval(() => void t.app.payments.look().catch(() => {}), 200)
   onTestFinished(() => clearInterval(looking))
@@ -42,7 +42,7 @@ for (const [language, words] of Object.entries({
   en: { card: 'Bank transfer', amount: 'Amount of the invoice in rubles', ask: 'Get an invoice' },
   ru: { card: 'Банковский перевод', amount: 'Сумма счёта в рублях', ask: 'Получить счёт' },
 }))
-  test(`a customer asks for an invoice and sees what the bank needs, in ${language}`, async () => {
+  test(`a customer requests an invoice and sees the details for the bank, in ${language}`, async () => {
     const t = await serveConsole({ ...selling({ bank: BANK }), balance: '0' })
     const page = await t.open(browser, { locale: language })
     await page.setViewportSize({ width: 375, height: 800 })

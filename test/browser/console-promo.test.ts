@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => browser?.close())
 
-test('an operator creates a promo code, reads it once, and revokes it', async () => {
+test('an operator creates a promo code, which is shown only once, and revokes it', async () => {
   const t = await serveConsole()
   const page = await t.open(browser)
   await makeOperator(t, page)

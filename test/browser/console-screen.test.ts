@@ -18,7 +18,7 @@ const colours = (page: Page) =>
     return [at(400, 34), at(5, 5), at(42, 110)]
   })()`)
 
-test('the screen is seen, takes keys, a text and Ctrl+Alt+Del, and comes back after a restart', async () => {
+test('the screen is shown, accepts keys, a text and Ctrl+Alt+Del, and reconnects after a restart', async () => {
   const t = await serveConsole()
   const id = await make(t, { name: 'web-1' })
   const page = await t.open(browser)

@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => browser?.close())
 
-test("a token for hcloud's tools is made by clicking, and shown as the two lines to copy", async () => {
+test("a token for hcloud's tools is created by clicking, and shown as two lines to copy", async () => {
   const t = await serveConsole({ hasHcloud: true })
   const page = await t.open(browser)
   const dialog = page.getByRole('dialog')

@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => browser?.close())
 
-test('a volume is made, attached, grown, detached and deleted, by clicking', async () => {
+test('a volume is created, attached, grown, detached and deleted by clicking', async () => {
   const t = await serveConsole()
   await make(t, { name: 'web-1' })
   const page = await t.open(browser)

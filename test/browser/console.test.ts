@@ -34,7 +34,7 @@ const status = (page: Page, text: string) =>
 
 const PASSWORD = 'a long enough passphrase'
 
-/** A page of a person who has opened the link in the last mail to them. */
+/** Opens the link in the last mail to a person, in a page of theirs. */
 async function openMail(t: Console, place: string, email: string): Promise<Page> {
   const context = await browser.newContext({ locale: 'en-US' })
   onTestFinished(() => context.close())
@@ -45,7 +45,7 @@ async function openMail(t: Console, place: string, email: string): Promise<Page>
   return page
 }
 
-test('somebody new signs up, adds a key, creates a server, looks at it, types into it, resizes, rebuilds and deletes it, by clicking', async () => {
+test('a new customer signs up, adds a key, and creates, uses, resizes, rebuilds and deletes a server by clicking', async () => {
   const t = await serveConsole()
   const stranger = await browser.newPage({ locale: 'en-US' })
   await stranger.goto(`${t.address}/sign-up`)
@@ -130,7 +130,7 @@ async function resizeAndRebuild(page: Page): Promise<void> {
   await status(page, 'Running').waitFor()
 }
 
-test('changes made elsewhere show at once; a lost connection is reported and recovers by itself', async () => {
+test('changes made elsewhere are shown at once, and a lost connection is reported and restored', async () => {
   const t = await serveConsole()
   const page = await t.open(browser)
   await page.getByRole('link', { name: 'Projects' }).click()
@@ -151,7 +151,7 @@ test('changes made elsewhere show at once; a lost connection is reported and rec
   for (let at = 0; at < 46; at += 1) await t.call('POST', '/account/projects', { name: `shop-${at}` })
   await page.getByRole('link', { name: 'shop-45' }).waitFor()
   expect(await page.getByRole('link', { name: 'Default' }).count()).toBe(0)
-  // Rows that are drawn on the way may make the list longer.
+  // Rows that are drawn during the scroll may make the list longer.
   const atEnd = async () => {
     await page.keyboard.press('End')
     return page.getByRole('link', { name: 'Default' }).count()
@@ -176,7 +176,7 @@ test('a snapshot that is made elsewhere appears, and renames no server on the pa
   await page.getByRole('link', { name: 'web-1' }).waitFor()
 })
 
-/** Sets two-factor authentication up by clicking. @returns what the app shows, never the same twice */
+/** Sets up two-factor authentication by clicking. @returns a function for the app's code, never the same twice */
 async function setUpTwoFactor(t: Console, page: Page): Promise<() => string> {
   await button(page, 'Set up').click()
   const dialog = page.getByRole('dialog')
@@ -196,7 +196,7 @@ async function setUpTwoFactor(t: Console, page: Page): Promise<() => string> {
   return code
 }
 
-test('a session that is ended elsewhere asks for password and code, and loses nothing that was typed', async () => {
+test('a page whose session was ended elsewhere asks for password and code, and keeps all typed text', async () => {
   const t = await serveConsole()
   const page = await t.open(browser)
   await page.goto(`${t.address}/account/security`)
@@ -246,7 +246,7 @@ test('berth on a terminal logs in once its code is typed into the page and appro
   expect(await berth.ended()).toBe(0)
 })
 
-test('a passkey is added by clicking, signs in instead of password and code, and is removed', async () => {
+test('a passkey is added by clicking, replaces password and code at sign-in, and is removed', async () => {
   const t = await serveConsole()
   const page = await t.open(browser, {}, t.site)
   const device = await page.context().newCDPSession(page)
@@ -285,7 +285,7 @@ test('a passkey is added by clicking, signs in instead of password and code, and
   await page.getByText('A passkey signs you in with the fingerprint').waitFor()
 })
 
-/** A page of somebody who has signed in with a provider. */
+/** Opens a page of a person who has signed in with a provider. */
 async function byProvider() {
   const provider = await openProvider(() => t.site)
   const t = await serveConsole({ oidc: provider.oidc })
@@ -297,7 +297,7 @@ async function byProvider() {
   return { t, page }
 }
 
-test('a person signs in with a provider by one click, and can disconnect it', async () => {
+test('a person signs in with a provider by a single click, and can disconnect it', async () => {
   const { t, page } = await byProvider()
   await page.getByRole('heading', { name: 'Overview' }).waitFor()
   await page.getByTitle('ann@example.com').waitFor()
@@ -307,7 +307,7 @@ test('a person signs in with a provider by one click, and can disconnect it', as
   // Until it closes, the dialog has a button of the same name.
   await page.getByRole('dialog').waitFor({ state: 'detached' })
   await button(page, 'Disconnect').waitFor({ state: 'detached' })
-  // From here on the address is one that has signed up.
+  // From here on, a person with this address has signed up.
   await page.locator('.signed-in').getByRole('button', { name: 'Sign out' }).click()
   await button(page, 'Continue with 127.0.0.1').click()
   await page.getByText('Sign in as usual once').waitFor()
@@ -328,14 +328,14 @@ test('a person whose session has ended signs in with the provider in another tab
   await button(other, 'Continue with 127.0.0.1').click()
   await other.getByRole('heading', { name: 'Overview' }).waitFor()
   await page.bringToFront()
-  // No window of a test is ever out of sight.
+  // A window of a test is never hidden, so the page's event is sent by hand.
   await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
   await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor({ state: 'detached' })
   await page.getByRole('dialog').getByRole('button', { name: 'New project' }).click()
   await page.getByRole('link', { name: 'shop' }).waitFor()
 })
 
-test('a dialog is typed into as soon as it opens, and Enter sends it', async () => {
+test('a dialog has the focus in its field as soon as it opens, and Enter submits it', async () => {
   const t = await serveConsole()
   const page = await t.open(browser)
   await page.getByRole('link', { name: 'Projects' }).click()
@@ -346,7 +346,7 @@ test('a dialog is typed into as soon as it opens, and Enter sends it', async () 
   await page.getByRole('link', { name: 'shop' }).waitFor()
 })
 
-test('a person changes their address by a mail, and deletes their account, by clicking', async () => {
+test('a person changes their address by a link in a mail, and deletes their account, by clicking', async () => {
   const t = await serveConsole()
   const page = await t.open(browser)
   await page.goto(`${t.address}/account/security`)
@@ -373,7 +373,7 @@ test('a person changes their address by a mail, and deletes their account, by cl
   expect(await t.db.selectFrom('people').selectAll().execute()).toEqual([])
 })
 
-test('a viewer invited by mail sees the servers and can start nothing; once removed, they can sign out', async () => {
+test('a viewer invited by mail sees the servers but cannot start them; once removed, they can sign out', async () => {
   const t = await serveConsole()
   const id = await make(t, { name: 'web-1' })
   await t.call('POST', `/servers/${id}/stop`)
@@ -420,13 +420,13 @@ test('a viewer invited by mail sees the servers and can start nothing; once remo
   await owner.getByRole('dialog').getByRole('textbox').fill('bob@example.com')
   await owner.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
   await owner.getByRole('cell', { name: 'bob@example.com' }).waitFor({ state: 'detached' })
-  // The page goes there by itself once a request is refused.
+  // The page redirects by itself once a request is refused.
   await page.getByText('You are signed in, but are not a member of any account').waitFor()
   await button(page, 'Sign out').click()
   await page.getByRole('heading', { name: 'Sign in' }).waitFor()
 })
 
-test('two tabs are in two accounts at once, and neither shows what is in the other', async () => {
+test('two tabs can be in two accounts at once, and neither shows data of the other', async () => {
   const t = await serveConsole()
   const id = await make(t, { name: 'web-1' })
   const one = await t.open(browser)
@@ -461,7 +461,7 @@ test('two tabs are in two accounts at once, and neither shows what is in the oth
   expect(await two.getByText('web-1').count()).toBe(0)
 })
 
-test('networks, firewalls and addresses are made, given to a server and taken away, by clicking', async () => {
+test('networks, firewalls and addresses are created, attached to a server and detached by clicking', async () => {
   const t = await serveConsole({ catalog: catalogWith('public_ipv4: [203.0.113.0/28]') })
   await make(t, { name: 'web-1', enable_ipv4: false })
   const page = await t.open(browser)
@@ -522,7 +522,7 @@ test('networks, firewalls and addresses are made, given to a server and taken aw
   await page.getByText('No addresses').waitFor()
 })
 
-/** Attacks of a page on the console of a signed-in visitor. */
+/** Attacks that a foreign page tries on the console of a signed-in visitor. */
 const HOSTILE = (berth: string, id: string, ticket: string) => `<title>Hostile</title>
 <iframe name="reply"></iframe><iframe name="frame" src="${berth}/servers/${id}"></iframe>
 <form method="post" action="${berth}/v1/servers/${id}/stop" enctype="text/plain" target="reply">
@@ -546,7 +546,7 @@ const HOSTILE = (berth: string, id: string, ticket: string) => `<title>Hostile</
   globalThis.tried = tried
 </script>`
 
-test('a page of another origin can do nothing with a browser that is signed in', async () => {
+test('a page of another origin cannot misuse the session of a signed-in visitor', async () => {
   const t = await serveConsole()
   const id = await make(t, { name: 'web-1' })
   const page = await t.open(browser)
@@ -567,7 +567,7 @@ test('a page of another origin can do nothing with a browser that is signed in',
     await visited.waitForFunction('globalThis.tried')
     const tried = await visited.evaluate('globalThis.tried')
     expect(tried).toEqual(['blind: opaque', 'json: failed', 'read: failed', 'socket: failed'])
-    // The browser shows an error of its own in the place of a page that may not be framed.
+    // The browser replaces a page that may not be framed with its own error page.
     const framed = visited.frames().map((frame) => frame.url())
     expect(framed.filter((url) => url.includes('/servers/') && !url.includes('/v1/'))).toEqual([])
   }

@@ -8,13 +8,13 @@ import { type TestApp, testApp } from '../harness/app.ts'
 
 export interface Console extends TestApp {
   address: string
-  /** The same, by the name that passkeys are for. */
+  /** The same address by its name, which passkeys require. */
   site: string
-  /** A page that is signed in; what it reports as errors fails its test. */
+  /** A signed-in page, whose reported errors fail its test. */
   open(browser: Browser, options?: Parameters<Browser['newContext']>[0], from?: string): Promise<Page>
 }
 
-/** The console as it was built, served by the real service, whose clock goes on by itself. */
+/** The built console, served by the real service, whose clock advances by itself. */
 export async function serveConsole(options: Parameters<typeof testApp>[0] = {}): Promise<Console> {
   const pages = readPages('console/dist')
   if (!pages) throw new Error('The console is not built: run node setup.mjs')
@@ -22,7 +22,7 @@ export async function serveConsole(options: Parameters<typeof testApp>[0] = {}):
   let opened = 0
   const t = await testApp({ pages, siteUrl: () => site, ...options })
   const address = await t.app.http.listen({ port: 0, host: '127.0.0.1' })
-  // Passkeys are for names alone.
+  // Passkeys require a host name.
   site = `http://localhost:${new URL(address).port}`
   t.app.events.start()
   const timer = setInterval(() => {
@@ -86,7 +86,7 @@ async function openPage(
   return page
 }
 
-/** The signed-in person operates the installation from here on. */
+/** Makes the signed-in person an operator of the installation. */
 export async function makeOperator({ db }: Pick<TestApp, 'db'>, page: Page): Promise<void> {
   const people = await db.updateTable('people').set({ is_operator: 1 }).returning('person_id').execute()
   const app = { secret: '', enabled_at: 1, last_step: 0, created_at: 1 }

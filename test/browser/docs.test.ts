@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => browser?.close())
 
-/** A page that can reach this service and nothing else; what it wanted besides is noted. */
+/** A page that can reach only this service; its requests to others are recorded. */
 async function closedPage(address: string): Promise<{ page: Page; refused: string[] }> {
   const page = await browser.newPage({ viewport: { width: 1400, height: 1000 } })
   const refused: string[] = []
@@ -22,7 +22,7 @@ async function closedPage(address: string): Promise<{ page: Page; refused: strin
   return { page, refused }
 }
 
-test('the viewer works without any other host: it renders, takes a token, sends a request and shows the reply', async () => {
+test('the viewer works without any other host: it renders, accepts a token, sends a request and shows the reply', async () => {
   const t = await testApp()
   const address = await t.app.http.listen({ port: 0, host: '127.0.0.1' })
   const { page, refused } = await closedPage(address)

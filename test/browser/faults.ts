@@ -9,7 +9,7 @@ export const PHONE = 375
 export const scrollsSideways = (page: Page) =>
   page.evaluate<boolean>('document.documentElement.scrollWidth > innerWidth')
 
-/** The serious faults of accessibility of a page as it is. */
+/** Finds the serious accessibility faults of a page in its current state. */
 export async function inaccessible(page: Page): Promise<string[]> {
   if (!(await page.evaluate<boolean>('"axe" in globalThis'))) await page.evaluate(axe)
   return page.evaluate(async () => {
@@ -20,7 +20,7 @@ export async function inaccessible(page: Page): Promise<string[]> {
   })
 }
 
-/** The faults of a page on a phone: those of accessibility, and whether it scrolls sideways. */
+/** Finds the faults of a page on a phone: accessibility faults, and sideways scrolling. */
 export async function faultsOnPhone(page: Page): Promise<string[]> {
   const before = page.viewportSize()
   await page.setViewportSize({ width: PHONE, height: 800 })

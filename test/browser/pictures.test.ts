@@ -9,7 +9,7 @@ const HOUR = 3600_000
 const SAMPLE_SECONDS = 10
 const KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ9iQ9m0a1bVJt5y5Z3m0Zk0qkq2u3v4w5x6y7z8a9b0 ann@laptop'
 
-/** Servers as a small shop has them, the oldest first: name, preset, template, label, hours that it has been there. */
+/** Servers of a small shop, oldest first: name, preset, template, label, age in hours. */
 const SERVERS = [
   ['staging', 0, 'micro', 'test', 400],
   ['build-1', 3, 'alma-9', 'test', 310],
@@ -56,7 +56,7 @@ async function furnish(t: Console): Promise<string> {
 }
 
 // BERTH_PICTURES=1 npm test -- --project browser pictures
-test.runIf(process.env.BERTH_PICTURES)("takes README's pictures of the console again", async () => {
+test.runIf(process.env.BERTH_PICTURES)("renews README's pictures of the console", async () => {
   const catalog = catalogWith('public_ipv4: [203.0.113.0/24]\npublic_ipv6: 2001:db8::/48')
   const t = await serveConsole({ catalog, sampleSeconds: SAMPLE_SECONDS })
   const id = await furnish(t)

@@ -18,10 +18,10 @@ const PAGE = `<title>Test</title>
   globalThis.sdk = sdk
 </script>`
 
-/** Chromium can't know that a page made up by a test is of this machine, and would not let it reach the service. */
+/** Chromium can't tell that a test's page belongs to this machine, and would block its requests to the service. */
 const context = { permissions: ['local-network-access'] }
 
-/** A page at the service's own address that has imported the packed package. */
+/** A page of the service's origin that has imported the packed package. */
 async function pageWithSdk({ baseUrl }: Service): Promise<Page> {
   const { installed } = installedPackage()
   const { origin } = new URL(baseUrl)
@@ -38,7 +38,7 @@ async function pageWithSdk({ baseUrl }: Service): Promise<Page> {
   return page
 }
 
-test('the packed client works in a page: it orders, waits, reads an error and hears of a lost service', async () => {
+test('the packed client works in a page: it orders, waits, reads an error and notices a lost service', async () => {
   const t = await service()
   const page = await pageWithSdk(t)
   const given = { token: t.token, order: await t.order() }
@@ -63,7 +63,7 @@ test('the packed client works in a page: it orders, waits, reads an error and he
   })
 })
 
-test('a console is used in a page of the service, and in no page of another origin', async () => {
+test('a console works in a page of the service, but not in a page of another origin', async () => {
   const t = await service()
   const { server_id } = await t.make('web-1')
   const page = await pageWithSdk(t)
