@@ -64,7 +64,7 @@ test('a server is restored from its snapshot and rebuilt, and keeps name, addres
   const after = await detailsOf(id)
   expect([after.ssh.port, after.network.ipv4]).toEqual([before.ssh.port, before.network.ipv4])
   expect(after.ssh.host_key_fingerprints).not.toEqual(before.ssh.host_key_fingerprints)
-  // With a snapshot as its new system, it sets itself up anew.
+  // A server that is rebuilt from a snapshot gets other host keys and sets itself up again.
   await service.act(id, 'rebuild', { snapshot_id })
   expect(await run(id, 'cat data; hostname')).toBe('before\nkept')
   await service.clear()
@@ -73,14 +73,14 @@ test('a server is restored from its snapshot and rebuilt, and keeps name, addres
   await until('nothing is left', 60_000, async () => (await instances()).length === 0)
 })
 
-test('servers from a snapshot of a stopped server run on every member, also after that server is gone', {
+test('servers from a snapshot of a stopped server run on every member, even after that server is deleted', {
   timeout: TIMEOUT_MS,
 }, async () => {
   const id = await running({ name: 'origin' })
   await run(id, 'echo model > data; sync')
   await service.act(id, 'stop')
   const snapshot_id = await snapshot(id)
-  // The processes that make it die in the middle: it is made once, and whole.
+  // The processes that make the snapshot die midway, and yet it is made once and completely.
   const workers: ProcessName[] = ['worker-1', 'worker-2']
   for (const worker of workers) await service.stopProcess(worker, 'SIGKILL')
   for (const worker of workers) await service.startProcess(worker)
@@ -100,7 +100,7 @@ test('servers from a snapshot of a stopped server run on every member, also afte
   await until('nothing is left', 60_000, async () => (await instances()).length === 0)
 })
 
-test('a snapshot that is deleted while it is made leaves nothing, and its server as it was', {
+test('a snapshot deleted while it is being made leaves nothing behind, and does not affect its server', {
   timeout: TIMEOUT_MS,
 }, async () => {
   const id = await running({ name: 'undecided' })
@@ -116,7 +116,7 @@ test('a snapshot that is deleted while it is made leaves nothing, and its server
   await service.clear()
 })
 
-/** The end of an operation that a request begins. @param meanwhile runs while it is carried out */
+/** Waits for the operation that a request begins. @param meanwhile runs while the operation is in progress */
 async function carriedOut(method: string, path: string, body?: object, meanwhile?: () => Promise<void>) {
   const begun = await call(method, path, body)
   expect([begun.status, begun.body.code]).toEqual([202, undefined])
@@ -129,7 +129,7 @@ async function carriedOut(method: string, path: string, body?: object, meanwhile
   return { status: operation.status, code: operation.error?.code ?? null }
 }
 
-test('a volume stays when its server is rebuilt or deleted, and moves to a server of another member', {
+test('a volume survives the rebuild or deletion of its server, and moves to a server on another member', {
   timeout: TIMEOUT_MS,
 }, async () => {
   const root = (id: string, command: string) => service.cluster.exec('berth', `b-${id}`, command)

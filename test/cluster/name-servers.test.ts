@@ -81,7 +81,7 @@ test.each(Object.entries(servers))(
     resolver.setServers([`127.0.0.1:${dns}`])
     const nameOf = (address: string) => resolver.reverse(address).catch(({ code }: { code: string }) => code)
     const set = (address: string, target: string | null) => server.set(reverseName(address), target)
-    // It does not listen at once.
+    // The name server takes a moment to listen.
     await expect.poll(() => set('203.0.113.7', 'first.example.com').then(() => 'set', String)).toBe('set')
     expect(await nameOf('203.0.113.7')).toEqual(['first.example.com'])
     await set('203.0.113.7', 'mail.example.com')
@@ -91,13 +91,13 @@ test.each(Object.entries(servers))(
     for (let times = 0; times < 2; times++) await set('203.0.113.7', null)
     expect(await nameOf('203.0.113.7')).toBe('ENOTFOUND')
     await expect(set('198.51.100.1', 'mail.example.com')).rejects.toThrow(/no zone for|refuses/)
-    // nsupdate refuses it by itself, before it asks the name server.
+    // nsupdate itself refuses the name, without a request to the name server.
     const bad = await set('203.0.113.7', '-a.example.com').then(() => 'set', String)
     expect(bad).not.toMatch(/can't be reached/)
   },
 )
 
-test('a wrong key, and a name server that is down, say so without the key', async () => {
+test('errors about a wrong key or an unreachable name server do not contain the key', async () => {
   const { setting } = await bind()
   const wrong = opened(setting.replace(SECRET, SECRET.toLowerCase()))
   const refusal = () => wrong.set(reverseName('203.0.113.7'), null).then(() => 'set', String)

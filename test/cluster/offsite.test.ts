@@ -57,7 +57,7 @@ async function exportsOf(snapshotId: string): Promise<string[]> {
   return client.get<string[]>(at(`/1.0/instances/s-${snapshotId}/backups`, { project: 'berth' }))
 }
 
-test('a server and its snapshot that the cluster has lost come back from the place off site', {
+test('a server and its snapshot that the cluster has lost are restored from the copy off site', {
   timeout: TIMEOUT_MS,
 }, async () => {
   const db = openPostgres(service.databaseUrl)
@@ -72,7 +72,7 @@ test('a server and its snapshot that the cluster has lost come back from the pla
   expect(readdirSync(path.join(place, snapshot_id))).toContain('copy.json.age')
   await until('no export is left', SENT_MS, async () => (await exportsOf(snapshot_id)).length === 0)
 
-  // The processes' clock can't be set.
+  // The clock of the processes can't be set, so the row is made due.
   const due = db.updateTable('snapshots').set({ verify_due_at: 0 })
   await due.where('snapshot_id', '=', snapshot_id).execute()
   await until('it is verified', SENT_MS, async () => (await shown()).verified_at !== null)
@@ -89,7 +89,7 @@ test('a server and its snapshot that the cluster has lost come back from the pla
   await until('nothing is left off site', SENT_MS, () => readdirSync(place).length === 0)
 })
 
-test('a server is backed up at its hour, off site too, and restored from there', {
+test('a server is backed up at its hour, copied off site, and restored from there', {
   timeout: TIMEOUT_MS,
 }, async () => {
   const db = openPostgres(service.databaseUrl)
@@ -119,7 +119,7 @@ test('a server is backed up at its hour, off site too, and restored from there',
   await service.clear()
 })
 
-/** The instances of servers, each with its member, and if that answers. */
+/** Lists the instances of servers, each with its member, and whether the member answers. */
 async function machines(): Promise<{ name: string; location: string; answers: boolean }[]> {
   const path = at('/1.0/instances', { project: 'berth', recursion: '1' })
   const all = await client.get<{ name: string; location: string; config: object | null }[]>(path)
@@ -135,7 +135,7 @@ async function rebuild() {
   return { ...done, lineOf }
 }
 
-test('one command brings back the servers that a cluster has lost, and leaves those of a member that is only offline', {
+test('one command restores the servers that a cluster has lost, and spares those of a member that is only offline', {
   timeout: TIMEOUT_MS,
 }, async () => {
   const ids = [await running({ name: 'one' }), await running({ name: 'two' })]

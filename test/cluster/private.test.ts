@@ -49,7 +49,7 @@ async function ended(operationId: string): Promise<object> {
   }
 }
 
-/** As its details tell a customer; root needs no sudo. */
+/** Configures the card with the command from the server's details; root needs no sudo. */
 async function configure(id: string): Promise<string> {
   const { network } = (await service.call('GET', `/servers/${id}/details`)).body
   const [card] = network.private
@@ -70,19 +70,19 @@ test('a zone with an uplink has private networks', async () => {
   expect(zone.features).toEqual(features)
 })
 
-test('servers of two members meet in a private network, also after a member was emptied', {
+test('servers on two members reach each other in a private network, even after an evacuation', {
   timeout: TIMEOUT_MS,
 }, async () => {
   const network = { name: 'inner', ip_range: '10.1.0.0/24', zone_slug: ZONE }
   const { network_id } = (await service.call('POST', '/networks', network)).body
   const path = `/networks/${network_id}/servers`
-  // Each worker spreads its own: what comes at the same time may be on one member.
+  // Each worker spreads only its own servers, so simultaneous orders could be on one member.
   const ids = [await running('one'), await running('two')]
   const [one = '', two = ''] = ids
   const members = (await Promise.all(ids.map(instanceOf))).map((found) => found?.location)
   expect(new Set(members).size).toBe(2)
 
-  // A network is made on all members: what is ordered while one is offline waits for it.
+  // A network is created on all members, so an order waits while one is offline.
   const idle = service.cluster.names.find((name) => !members.includes(name)) ?? ''
   await service.cluster.kill(idle)
   const first = await service.call('POST', path, { server_id: one })
@@ -92,7 +92,7 @@ test('servers of two members meet in a private network, also after a member was 
   })
   await service.cluster.start(idle)
   expect(await ended(first.body.operation_id)).toMatchObject({ status: 'succeeded' })
-  // The processes that work on it die in the middle: it is done once, and whole.
+  // The processes that attach the server die midway, and yet it is attached once and completely.
   const second = await service.call('POST', path, { server_id: two })
   const workers: ProcessName[] = ['worker-1', 'worker-2']
   await until('one is at it', 30_000, async () => {
@@ -109,13 +109,13 @@ test('servers of two members meet in a private network, also after a member was 
   await until('one hears two', 30_000, () => asks(one, addresses[1] ?? ''))
   await until('two hears one', 30_000, () => asks(two, addresses[0] ?? ''))
 
-  // A rebuilt server boots with its card, on whichever member it is then.
+  // A rebuilt server boots with its card, whichever member it is on.
   const { template_id } = await service.order()
   await service.act(two, 'rebuild', { template_id })
   await until('they meet after a rebuild', 30_000, () => asks(one, addresses[1] ?? ''))
   const member = (await instanceOf(one))?.location
 
-  // Where it is now, it boots with its card.
+  // The server boots with its card on its new member.
   const body = { action: 'evacuate' }
   await operations.run('POST', `/1.0/cluster/members/${member}/state`, { body })
   expect((await instanceOf(one))?.location).not.toBe(member)

@@ -42,7 +42,7 @@ const programs = {
   named: 'bind9',
   nsupdate: 'bind9-dnsutils',
 }
-/** The engine: Incus where it can be had, else LXD. */
+/** The packages of the engine: Incus if it is available, or else LXD. */
 const INCUS = { incus: 'incus-client', incusd: 'incus-base' }
 const LXD = { lxd: 'lxd' }
 
@@ -102,7 +102,7 @@ function withBackports(release: string): string {
   return `${[...stanzas, ...lines].join('\n\n')}\n`
 }
 
-/** With package lists of its own: the machine's sources stay as they are. */
+/** Installs packages with separate package lists, so that the machine's sources stay unchanged. */
 function install(): void {
   const folder = mkdtempSync(path.join(tmpdir(), 'berth-apt-'))
   try {
@@ -119,7 +119,7 @@ function install(): void {
     const incus = lacking(INCUS)
     const engines = hasEngine()
       ? [[]]
-      : // A newer release has it without backports.
+      : // A newer release has Incus without backports.
         [incus.map((name) => `${name}/${release}-backports`), incus, lacking(LXD)]
     for (const engine of engines) {
       const packages = [...engine, ...lacking(programs)]
@@ -137,7 +137,7 @@ function hasEngine(): boolean {
   return lacking(INCUS).length === 0 || lacking(LXD).length === 0
 }
 
-/** Why the tests can't run here, as a sentence; null: they can. */
+/** Explains why the tests can't run here, as a sentence; null if they can. */
 function obstacle(): string | null {
   if (process.getuid?.() !== 0) return 'Incus runs as root only.'
   const missing = () => [...(hasEngine() ? [] : lacking(INCUS)), ...lacking(programs)]
@@ -158,9 +158,9 @@ const RULES = ['inet', 'incus']
 const hasRules = () => spawnSync('nft', ['list', 'table', ...RULES], { env }).status === 0
 const hadRules = hasRules()
 const projects = ['--project=cluster', '--project=acceptance-cluster']
-// One file after the other: what a cluster takes for dead on a busy machine is not what is tested.
+// Files run one after the other, because members on a busy machine would count as offline.
 const options = ['--maxWorkers=1', ...projects, ...process.argv.slice(2)]
 const isGreen = runSuite(root, options, { ...env, BERTH_TEST_CLUSTER: '1' })
-// Those of an Incus that was here before are its own.
+// Rules that existed before belong to another Incus of this machine.
 if (!hadRules && hasRules()) spawnSync('nft', ['delete', 'table', ...RULES], { env })
 process.exit(isGreen ? 0 : 1)

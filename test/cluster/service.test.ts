@@ -1,5 +1,5 @@
-// Four processes on PostgreSQL with a zone on a cluster of three members: all of them fail while servers run, and while
-// customers order more.
+// These tests run four processes on PostgreSQL with a zone on a cluster of three members. All of them fail while
+// servers run and customers order more.
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -141,7 +141,7 @@ test(
   'creates that arrive together are spread over the members',
   async () => {
     const ids = await Promise.all(['a', 'b', 'c'].map((letter) => running(`spread-${letter}`)))
-    // Each of two workers spreads its own.
+    // Each of the two workers spreads only its own servers.
     expect(new Set(await Promise.all(ids.map(memberOf))).size).toBeGreaterThan(1)
     await service.clear()
   },
@@ -158,7 +158,7 @@ test(
     const others = ids.filter((_, at) => members[at] !== member)
     const before = await largestMb()
     await service.cluster.kill(member)
-    // Nothing waits for it meanwhile.
+    // Nothing waits for the killed member meanwhile.
     for (const id of others) expect(await hello(id)).toMatch(/^alive-/)
     expect((await service.call('GET', '/servers')).status).toBe(200)
     await until('the server says so', KNOWN_MS, async () => (await reasonOf(lost)) === 'host_unavailable')
@@ -233,7 +233,7 @@ test(
       expect([path, await soon(service.call('GET', path))]).toEqual([path, 200])
     expect(await soon(service.call('POST', `/servers/${id}/console`))).toBe(201)
     expect(await soon(service.call('POST', `/servers/${id}/ports`, { protocol: 'tcp', port: 80 }))).toBe(201)
-    // Its machine is on its member as before, and its port leads there.
+    // The machine still runs on its member, and its port leads there.
     expect(await hello(id)).toBe('patient')
     const zone = (await service.call('GET', '/zones')).body[0]
     expect(zone).toMatchObject({
@@ -256,7 +256,7 @@ test(
   TIMEOUT_MS,
 )
 
-test('a cluster is reached by TLS with a certificate that it trusts, and only if it has the one that we know', async () => {
+test('a cluster is reached by TLS if it trusts the service’s certificate and shows the expected one', async () => {
   const file = (name: string) => path.join(service.dataDir, name)
   const selfSigned = (name: string) =>
     promisify(execFile)('openssl', [
@@ -272,7 +272,7 @@ test('a cluster is reached by TLS with a certificate that it trusts, and only if
     openIncus({
       zone: {
         ...service.zone,
-        // A host that is off does not even refuse.
+        // A host that is off does not even refuse a connection.
         addresses: [service.cluster.nowhere, ...service.cluster.httpsAddresses],
         ...{ certificate: file(`${name}.crt`), key: file(`${name}.key`), server_certificate },
       },
@@ -286,7 +286,7 @@ test('a cluster is reached by TLS with a certificate that it trusts, and only if
   await expect(open('ours', file('other.crt'))).rejects.toThrow("can't be used")
 })
 
-test('a member that is online but does not answer delays no order, and gets no server', {
+test('an online member that does not answer delays no order and gets no server', {
   timeout: TIMEOUT_MS,
 }, async () => {
   const [, , silentOne = ''] = service.cluster.names
@@ -304,7 +304,7 @@ test('a member that is online but does not answer delays no order, and gets no s
   await until('it counts again', KNOWN_MS, async () => (await driver.host()).cores === (two / 2) * 3)
 })
 
-/** The status of a reply that waits for no cluster: one without a quorum takes 5 s to say so, or never does. */
+/** Returns the status of a reply that must not wait for a cluster: without a quorum, it refuses after 5 s or never. */
 async function soon(reply: Promise<{ status: number }>): Promise<number | 'late'> {
   const answer = await Promise.race([reply, sleep(4_000, null, { ref: false })])
   return answer?.status ?? 'late'
@@ -342,14 +342,14 @@ async function brokenLedgers(db: Database): Promise<string[]> {
   })
 }
 
-/** Starts anew what ended, and waits for it. */
+/** Restarts processes and members that ended, and waits for them. */
 async function withoutProcesses(names: readonly ProcessName[], meanwhile: () => Promise<void>) {
   for (const name of names) await service.stopProcess(name, 'SIGKILL')
   await meanwhile()
   for (const name of names) await service.startProcess(name)
 }
 
-/** Empties a member, or fills it again. A machine that is just being made or deleted is in the way for a moment. */
+/** Evacuates or restores a member. A machine that is being created or deleted prevents that for a moment. */
 async function change(member: string, action: 'evacuate' | 'restore'): Promise<void> {
   const path = `/1.0/cluster/members/${member}/state`
   await until(`${action} ${member}`, KNOWN_MS, () =>

@@ -10,7 +10,7 @@ const [source, target] = [new Service(), new Service()]
 const backups = mkdtempSync(path.join(tmpdir(), 'berth-backup-'))
 
 afterAll(async () => {
-  // The test itself disposes of the source, if it gets as far.
+  // A test that succeeds has already disposed of the source.
   await source.dispose().catch(() => {})
   await target.dispose()
   rmSync(backups, { recursive: true })
@@ -21,7 +21,7 @@ async function berthd(args: readonly string[], { dataDir }: Service): Promise<st
   return (await promisify(execFile)(process.execPath, ['api/main.ts', ...args], { env })).stdout
 }
 
-test('a stopped server goes on from its disk in another folder; one that was on has lost its own, and is not made anew', async () => {
+test('a restored backup starts a stopped server from its disk, and never replaces the lost disk of one that was on', async () => {
   await source.prepare()
   await source.start()
   const key = await source.addKey()
@@ -39,7 +39,7 @@ test('a stopped server goes on from its disk in another folder; one that was on 
   expect(said).toContain('specifications of machines (2) and disks (1).')
   expect(said).toContain(`It does not include the disk of ${on}: the server is on`)
   await berthd(['restore', file], target)
-  // All of it goes: what was restored stands by itself.
+  // The source is removed completely, because the restored data must not depend on it.
   await source.dispose()
 
   await target.start()

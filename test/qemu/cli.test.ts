@@ -21,7 +21,7 @@ afterAll(() => service.dispose())
 
 const SMALLEST = ['--template', 'micro', '--preset', 'nano']
 
-/** Runs the program as a customer does, with a home of its own. */
+/** Runs the program as a customer does, with a separate home folder. */
 async function berth(args: string[], url = service.address) {
   const env = {
     ...process.env,
@@ -33,15 +33,15 @@ async function berth(args: string[], url = service.address) {
   const run = promisify(execFile)(process.execPath, [main, ...args], { env, timeout: 600_000 })
   return run.then(
     ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
-    // The error of execFile if the program ended with another status than 0.
+    // execFile rejects with this error if the exit code is not 0.
     (error: { code: number; stdout: string; stderr: string }) => error,
   )
 }
 
-test('a server is ordered and logged in to by its name, and by its own host key alone', async () => {
+test('a customer orders a server and logs in to it by its name, and only with its own host key', async () => {
   const order = [...SMALLEST, '--ssh-key', 'e2e']
   expect(await berth(['server', 'create', 'web-1', ...order])).toMatchObject({ code: 0 })
-  // It still boots: ssh waits.
+  // The server is still booting, so ssh waits.
   const ssh = ['server', 'ssh', 'web-1', '-i', identity, '--']
   expect(await berth([...ssh, 'uname', '-a'])).toMatchObject({
     code: 0,
@@ -62,7 +62,7 @@ async function loginOf(server_id: string): Promise<{ username: string; password:
   return (await service.call('GET', `/servers/${server_id}/details`)).body.ssh
 }
 
-/** Creates a server in the web's console, and logs in to it in its terminal. */
+/** Creates a server in the web console, and logs in to it in its terminal. */
 async function clickServer(name: string): Promise<void> {
   const browser = await launch()
   try {
@@ -93,7 +93,7 @@ async function clickServer(name: string): Promise<void> {
   }
 }
 
-test('a server that is created by clicking is logged in to with its password in the browser; a terminal goes on there, also after a restart of the service', async () => {
+test('a server created by clicking accepts a login by password in the browser, whose terminal survives a restart of the service', async () => {
   if (hasChromium) await clickServer('web-2')
   else await berth(['server', 'create', 'web-2', '--no-ssh-key', '--wait', ...SMALLEST])
   const at = (url: string) =>

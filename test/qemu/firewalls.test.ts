@@ -25,7 +25,7 @@ function answers(port: number, patienceMs = 2_000): Promise<boolean> {
   })
 }
 
-test('a real guest whose firewall lets nobody in starts and reboots; what a change opens and closes is so at once', async () => {
+test('a real guest behind a closed firewall starts and reboots, and changes of its rules apply at once', async () => {
   const { identity, sshKeyId } = await service.addKey()
   const firewall = (await service.call('POST', '/firewalls', { name: 'closed' })).body
   const change = (rules: object[]) => service.call('PATCH', `/firewalls/${firewall.firewall_id}`, { rules })
@@ -45,7 +45,7 @@ test('a real guest whose firewall lets nobody in starts and reboots; what a chan
   await expect.poll(() => answers(ssh.port, 20_000)).toBe(true)
   await change([])
   await expect.poll(() => answers(ssh.port)).toBe(false)
-  // A page that the guest serves, by a published port.
+  // The guest serves a page on a published port.
   const web = (...ports: string[]) =>
     change(['22', ...ports].map((port) => ({ direction: 'in', protocol: 'tcp', ports: port })))
   await web('80')

@@ -19,7 +19,7 @@ beforeAll(async () => {
 
 afterAll(() => service.dispose())
 
-/** Answers as an agent does, but for what it says; asked to thaw, it talks without a pause. */
+/** Plays an agent that lies in its replies, and floods the service when it is asked to thaw. */
 const AGENT = `
 killall qemu-ga
 cat > /agent <<"END"
@@ -34,7 +34,7 @@ done
 END
 sh /agent > /dev/null 2>&1 &`
 
-test('a guest whose root answers for its agent is copied all the same', async () => {
+test('a guest whose root replaces its agent is copied nevertheless', async () => {
   await asRoot(AGENT)
   const { status, body } = await service.call('POST', '/snapshots', { server_id: id, name: 'kept' })
   expect(status).toBe(202)
@@ -44,7 +44,7 @@ test('a guest whose root answers for its agent is copied all the same', async ()
   expect(service.output).not.toContain('\u001b')
 })
 
-/** Returns the host's addresses. Of its links to guests two suffice: each installation on a host has one. */
+/** Returns the host's addresses, but only two of its links to guests, since each installation on a host has one. */
 function addressesOfHost(): string[] {
   const all = Object.values(networkInterfaces()).flatMap((of) => (of ?? []).map(({ address }) => address))
   const isLink = (address: string) => address.startsWith('169.254.')
@@ -54,7 +54,7 @@ function addressesOfHost(): string[] {
 test('root in a guest finds the API and metadata at no address of the host, and its output fills no disk', async () => {
   const { port } = new URL(service.address)
   const others = ['10.0.2.2', '169.254.169.254', '10.64.0.1', '0.0.0.0', '::ffff:127.0.0.1']
-  // One port after the other: more processes at once than the guest's memory holds would end its own sshd.
+  // Ports are tried one after the other, because too many processes would exhaust the guest's memory and end its sshd.
   for (const to of [port, '80']) {
     const asks = [...new Set([...addressesOfHost(), ...others])].map(
       (address) =>

@@ -68,7 +68,7 @@ test('an image without a kernel beside it boots by its own GRUB, and a server wi
   expect(qemu).not.toContain(' -kernel ')
 })
 
-test('a rebuilt server has an empty disk of the new system, and is reached where it was', async () => {
+test('a rebuilt server has a fresh disk with the new system, and keeps its addresses', async () => {
   const { server_id: id } = await service.create({ name: 'again', ssh_key_ids: [sshKeyId] })
   await service.settle(id)
   const { ssh: before, network } = (await service.call('GET', `/servers/${id}/details`)).body
@@ -85,7 +85,7 @@ test('a rebuilt server has an empty disk of the new system, and is reached where
   expect(qemu).not.toContain(' -kernel ')
 })
 
-test('user data runs, and the CPU is of the vendor that was asked for', async () => {
+test('user data is executed, and the CPU is of the requested vendor', async () => {
   const user_data = '#!/bin/sh\necho "$(hostname) was here" > /run/told\n'
   const { server_id: id } = await service.create({
     name: 'told',
@@ -115,7 +115,7 @@ test('Ctrl-C leaves servers running, and the next start finds them', async () =>
   await service.settle(id)
   const booted = await service.ssh(id, 'cat /proc/sys/kernel/random/boot_id', identity)
   await service.stop('SIGINT')
-  // The thread that asks guests would stay for a minute, and be cut off.
+  // The thread that probes guests must end at once, or else it would stay for a minute and be cut off.
   expect(service.output).not.toContain('not all work finished')
   expect(service.output).toContain('Servers keep running')
   expect(service.processesOf(id)).not.toEqual([])
@@ -126,7 +126,7 @@ test('Ctrl-C leaves servers running, and the next start finds them', async () =>
   await service.settle(id)
 })
 
-test('a service that is killed while a guest boots, and again while it shuts down, finishes both with one machine', async () => {
+test('a service killed while a guest boots, and again while it shuts down, finishes both with a single machine', async () => {
   const step = async (id: string) =>
     (await service.call('GET', `/servers/${id}/operations?limit=1`)).body.items[0].step
   const { server_id: id } = await service.create({ name: 'survivor', ssh_key_ids: [sshKeyId] })

@@ -19,7 +19,7 @@ beforeAll(async () => {
   process.env.BERTH_OFFSITE = `s3+${url.replace('//', `//${keys}@`)}?region=${region}`
 })
 afterAll(async () => {
-  // The test itself disposes of the lost one, if it gets as far.
+  // A test that succeeds has already disposed of the lost host.
   await lost.dispose().catch(() => {})
   await rebuilt.dispose()
   await bucket.close()
@@ -38,7 +38,7 @@ interface Backup {
   offsite_at: string | null
 }
 
-/** Waits for so many backups of a server, all of them off site. The clock is the machine's, so the row is made due. */
+/** Waits until a server has this many backups, all of them off site. The clock is real, so the row is made due. */
 async function backedUp(id: string, count: number): Promise<Backup[]> {
   const database = new DatabaseSync(path.join(lost.dataDir, 'berth.db'), { timeout: 5_000 })
   database.prepare('UPDATE servers SET backup_due_at = 0 WHERE server_id = ?').run(id)
@@ -49,7 +49,7 @@ async function backedUp(id: string, count: number): Promise<Backup[]> {
   return list()
 }
 
-test('a host that is lost with all its disks is rebuilt from a bucket: from a full backup, and from a difference', async () => {
+test('a host lost with all its disks is rebuilt from a bucket, from a full backup and from a difference', async () => {
   await lost.prepare()
   await lost.start()
   const key = await lost.addKey()

@@ -51,7 +51,7 @@ async function points(name: string, from: number, to: number): Promise<(number |
   return found.points.map(([, value]: [number, number | null]) => value)
 }
 
-/** More a second than the load below can write, and less than what the guest has written before. */
+/** A rate above that of the load below, and below a spike of everything that the guest has written before. */
 const SPIKE = 4 * 2 ** 20
 
 const sum = (values: (number | null)[]) => values.reduce<number>((total, value) => total + (value ?? 0), 0)
@@ -59,10 +59,10 @@ const seconds = () => Date.now() / 1000
 const passed = (at: number) => until('that time has come', 240_000, () => seconds() >= at)
 const nextSlot = () => (Math.floor(seconds() / 10) + 1) * 10
 
-test('the CPU is hardly busy when the guest rests', () =>
+test('the CPU is hardly busy when the guest idles', () =>
   until('it rests', 240_000, async () => ((await stats()).cpu.usage_percent ?? 100) < 20))
 
-test('the CPU is busy as this host counts it: all of it in a loop', async () => {
+test('a busy loop uses all of the CPU, as this host counts it', async () => {
   await guest('(while :; do :; done) >/dev/null 2>&1 </dev/null & echo $! > loop')
   await passed(seconds() + 3)
   const from = nextSlot()
@@ -70,9 +70,9 @@ test('the CPU is busy as this host counts it: all of it in a loop', async () => 
   const before = hostCpuSeconds()
   await passed(from + 20)
   const seen = (hostCpuSeconds() - before) * 5 // percent of 20 s
-  // All of a core, where others leave it one.
+  // The loop gets a whole core only if other programs leave it one.
   expect(seen).toBeGreaterThan(10)
-  // Samples may be late, and what others take of the core changes between two of them.
+  // Samples may be late, and the share of other programs changes between two of them.
   const off = async () => {
     const told = await points('cpu.usage', from, from + 20)
     return told.length === 2 && !told.includes(null) ? Math.abs(sum(told) / 2 - seen) : Number.NaN
@@ -89,7 +89,7 @@ test('the CPU is busy as this host counts it: all of it in a loop', async () => 
   expect(Math.min(network.rx_bytes_total, network.tx_bytes_total)).toBeGreaterThan(1_000)
 })
 
-test('the disk has read and written what the guest says, in all and a second', async () => {
+test('disk totals and rates match the counters of the guest', async () => {
   const begun = await stats()
   const before = await guestTraffic()
   const from = nextSlot() - 10
@@ -109,7 +109,7 @@ test('the disk has read and written what the guest says, in all and a second', a
   expect(ended.disk.used_gb).toBeGreaterThan(0)
 })
 
-test('a restart of the service, and one of the server, leave totals that go on and no spike', async () => {
+test('totals continue without a spike after a restart of the service or of the server', async () => {
   const from = nextSlot() - 10
   const load =
     'while :; do dd if=/dev/urandom of=$HOME/load bs=64k count=8 conv=fsync 2>/dev/null; sleep 0.5; done'

@@ -10,7 +10,7 @@ beforeAll(async () => {
 
 afterAll(() => service.dispose())
 
-test('the disk of a server is repaired from the rescue system, which outlives the death of QEMU and of the service', async () => {
+test('the disk of a server is repaired from the rescue system, which survives the death of QEMU and of the service', async () => {
   const { identity, sshKeyId } = await service.addKey()
   const { server_id: id } = await service.create({ name: 'web-1', ssh_key_ids: [sshKeyId] })
   await service.settle(id)

@@ -20,7 +20,7 @@ test.skipIf(!isRoot)(
     const closed = folder()
     const data = path.join(closed, 'data')
     mkdirSync(data)
-    // As if an earlier start had found that KVM hangs: that takes a second then, not twelve.
+    // The file simulates an earlier start that found KVM hanging, so the check takes a second instead of twelve.
     writeFileSync(path.join(data, 'kvm-failed'), readFileSync('/proc/sys/kernel/random/boot_id'))
     for (const BERTH_COMPUTE of ['auto', 'qemu']) {
       expect(await run(['serve'], { BERTH_DATA: data, BERTH_COMPUTE, PORT: '0' })).toMatchObject({
@@ -35,7 +35,7 @@ test.skipIf(!isRoot)(
   240_000,
 )
 
-test('check looks at the machine itself, and the start is refused for what is missing there alone: emulation is not safe for strangers', async () => {
+test('check examines the machine itself, and only its missing protections refuse the start: emulation is unsafe for strangers', async () => {
   const open = folder()
   chmodSync(open, 0o711)
   const env = { BERTH_DATA: path.join(open, 'data'), BERTH_ACCEL: 'tcg', PORT: '0' }
@@ -53,7 +53,7 @@ test('check looks at the machine itself, and the start is refused for what is mi
   expect(refused.code).toBe(2)
   const missing = [...refused.stderr.matchAll(/^ {2}([\w ]+): /gm)].map(([, name]) => name)
   expect(missing).toEqual([...stdout.matchAll(/^missing {2}([\w ]+): /gm)].map(([, name]) => name))
-  // The machine gives root everything but KVM.
+  // The machine offers root everything but KVM.
   if (isRoot) expect(missing.filter((name) => name !== 'limits')).toEqual(['virtualization'])
 }, 240_000)
 
@@ -89,8 +89,11 @@ net.createServer(() => {}).listen(443, async () => {
   process.exit()
 })`
 
-test.skipIf(!isRoot)('the firewall for the proxy keeps one address from taking all connections', async () => {
-  const inside = 'ip link set lo up && nft -f deploy/entry.nft && exec "$0" -e "$1"'
-  const args = ['--net', 'sh', '-c', inside, process.execPath, CROWD]
-  expect((await promisify(execFile)('unshare', args)).stdout).toBe('256 1\n')
-})
+test.skipIf(!isRoot)(
+  'the firewall for the proxy keeps a single address from using up all connections',
+  async () => {
+    const inside = 'ip link set lo up && nft -f deploy/entry.nft && exec "$0" -e "$1"'
+    const args = ['--net', 'sh', '-c', inside, process.execPath, CROWD]
+    expect((await promisify(execFile)('unshare', args)).stdout).toBe('256 1\n')
+  },
+)

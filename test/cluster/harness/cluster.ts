@@ -27,9 +27,9 @@ const products = {
 type Product = (typeof products)[keyof typeof products]
 
 const READY_SECONDS = 60
-/** Shorter than the default, so that a member that was killed is soon known to be. */
+/** The threshold is below the default, so that a killed member is soon detected. */
 const OFFLINE_SECONDS = 11
-/** On a busy machine a member is now and then never heard by another. */
+/** On a busy machine, a new member sometimes never connects to another, so the wait is limited. */
 const CONNECTED_MS = 60_000
 const DISK = '2GiB'
 /** The volume of each member for exports, and its size. */
@@ -38,7 +38,7 @@ const EXPORTS = { name: 'exports', size: '256MiB' }
 /** For tests: daemons of Incus, or of LXD, each with a folder and a loopback address of its own. */
 export class Cluster {
   readonly #folder = passable(mkdtempSync(path.join(tmpdir(), 'berth-incus-')))
-  /** Addresses of the loopback: several clusters may run here at once. */
+  /** Separate loopback addresses allow several clusters to run on this machine at once. */
   readonly #net = `127.${randomInt(1, 255)}.${randomInt(255)}`
   readonly #product: Product
   readonly #members = new Map<string, ChildProcess>()
@@ -48,7 +48,7 @@ export class Cluster {
     this.#product = product
   }
 
-  /** @param count of members; one alone is no cluster */
+  /** @param count the number of members; a single one is a standalone server */
   static async open(count: number, { hasOvn } = { hasOvn: false }, triesLeft = 2): Promise<Cluster> {
     const cluster = new Cluster(await installed())
     try {
@@ -58,7 +58,7 @@ export class Cluster {
       return cluster
     } catch (error) {
       await cluster.dispose()
-      // On a busy machine the join of Incus itself now and then ends with "unexpected EOF", or is never complete.
+      // On a busy machine, a join of Incus sometimes fails with "unexpected EOF", or never completes.
       if (triesLeft > 0 && /Failed to join cluster|all members reach each other/.test(String(error)))
         return Cluster.open(count, { hasOvn }, triesLeft - 1)
       throw error
@@ -69,7 +69,7 @@ export class Cluster {
     return [...this.#members.keys()]
   }
 
-  /** As a zone names its members. */
+  /** The members' addresses as a zone lists them. */
   get addresses(): string[] {
     return this.names.map((name) => `unix:${this.#folderOf(name)}/unix.socket`)
   }
@@ -83,12 +83,12 @@ export class Cluster {
     return this.names.map((_, at) => `https://${this.#addressOf(at + 1)}`)
   }
 
-  /** An address at which nothing answers, as that of a host without power. */
+  /** An address at which nothing answers, like that of a host without power. */
   get nowhere(): string {
     return `https://${this.#addressOf(99)}`
   }
 
-  /** The names of the networks that its OVN has. */
+  /** Lists the networks in the cluster's OVN. */
   networks(): Promise<string[]> {
     return this.#ovn.networks()
   }
@@ -130,7 +130,7 @@ export class Cluster {
     return new IncusClient({ addresses: this.addresses, tls: null })
   }
 
-  /** A way to the first member on which its events are lost. */
+  /** Opens a proxy to the first member that drops its events. */
   async deaf(): Promise<{ address: string; close: () => void }> {
     const [path = ''] = this.addresses.map((address) => address.slice('unix:'.length))
     const server = createServer((client) => {
@@ -147,7 +147,7 @@ export class Cluster {
     return { address: `unix:${this.#folder}/deaf.socket`, close: () => void server.close() }
   }
 
-  /** An instance is as it is left by a member that dies while it creates it: a row, without a disk. */
+  /** Reduces an instance to a row without a disk, as a member leaves it that dies while creating it. */
   async breakOff(instance: string): Promise<void> {
     const client = this.client()
     const query = `DELETE FROM storage_volumes WHERE name = '${instance}'`
@@ -158,7 +158,7 @@ export class Cluster {
       await run('btrfs', ['subvolume', 'delete', path.join(disks, name)])
   }
 
-  /** The member's daemon ends as by a power cut; what it runs goes on, as it is another process. */
+  /** Ends a member's daemon as a power cut would; its instances continue, because they are other processes. */
   async kill(name: string): Promise<void> {
     const child = this.#members.get(name)
     if (!child || child.exitCode !== null || child.signalCode !== null) return
@@ -167,7 +167,7 @@ export class Cluster {
     await ended
   }
 
-  /** The member answers nothing until it is resumed, though its connections stay. */
+  /** Pauses a member, which does not answer until it is resumed, although its connections stay open. */
   pause(name: string): void {
     this.#members.get(name)?.kill('SIGSTOP')
   }
@@ -187,7 +187,7 @@ export class Cluster {
     await this.#admin(name, ['waitready', `--timeout=${READY_SECONDS}`])
   }
 
-  /** An instance ends as by a power cut: its monitor, and the helpers of its ports. */
+  /** Ends an instance as a power cut would, with its monitor and the helpers of its ports. */
   async vanish(instance: string): Promise<void> {
     const lines = processes()
     const monitors = lines.filter(
@@ -196,7 +196,7 @@ export class Cluster {
     const inits = lines
       .filter(({ parent }) => monitors.some(({ pid }) => pid === parent))
       .map(({ pid }) => pid)
-    // A helper of a port names the instance's first process.
+    // The arguments of a port's helper contain the pid of the instance's init.
     const helpers = lines.filter(
       ({ line }) => line.includes('forkproxy') && inits.some((pid) => line.includes(` ${pid} `)),
     )
@@ -204,7 +204,7 @@ export class Cluster {
     await sleep(200)
   }
 
-  /** Ends all of it: instances, daemons, mounts, and the folder. */
+  /** Removes the whole cluster: instances, daemons, mounts, and the folder. */
   async dispose(): Promise<void> {
     for (const name of this.#members.keys()) await this.kill(name)
     const lines = processes()
@@ -224,7 +224,7 @@ export class Cluster {
     rmSync(this.#folder, { recursive: true, force: true })
   }
 
-  /** The rules that operators give their members, under a name of their own. */
+  /** The rules that operators load on their members, in a table with another name. */
   async #wall(change: 'add' | 'delete'): Promise<void> {
     const table = `berth_${path.basename(this.#folder).replaceAll(/\W/g, '_')}`
     const remove = `table inet ${table}\ndelete table inet ${table}\n`
@@ -259,7 +259,7 @@ export class Cluster {
         },
       })
     }
-    // In the first settings it is more than LXD 5.0 bears. A member that has just joined may not hear it at once.
+    // LXD 5.0 rejects this setting at its initialization, and a new member may not receive it at once.
     const body = { config: { 'cluster.offline_threshold': `${OFFLINE_SECONDS}` } }
     await until('all members know when one is offline', 60_000, () =>
       client.call('PATCH', '/1.0', { body }).then(
@@ -271,7 +271,7 @@ export class Cluster {
     await this.#connected()
   }
 
-  /** Waits until each member reaches all others, as they do some time after they have joined. */
+  /** Waits until each member reaches all others, which takes some time after the joins. */
   async #connected(): Promise<void> {
     const clients = this.addresses.map((address) => new IncusClient({ addresses: [address], tls: null }))
     const asked = clients.flatMap((client) =>
@@ -329,7 +329,7 @@ async function installed(): Promise<Product> {
   return hasIncus ? products.incus : products.lxd
 }
 
-/** Users of containers go through it to their files. */
+/** Lets the users of containers pass through a folder to their files. */
 function passable(folder: string): string {
   chmodSync(folder, 0o711)
   return folder
@@ -361,7 +361,7 @@ function processes(): Process[] {
         const parent = /\) \S (\d+)/.exec(readFileSync(`/proc/${name}/stat`, 'latin1'))?.[1]
         return [{ pid: Number(name), parent: Number(parent), line }]
       } catch {
-        return [] // it ended while we looked
+        return [] // the process has just ended
       }
     })
 }
@@ -370,7 +370,7 @@ function tryKill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // It ended with its parent.
+    // The process has ended together with its parent.
   }
 }
 

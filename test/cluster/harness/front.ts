@@ -1,6 +1,6 @@
 import { createConnection, createServer, type Server, type Socket } from 'node:net'
 
-/** In front of processes as a load balancer is: each connection goes to the next of them that takes it. */
+/** A load balancer: each connection goes to the next process that accepts it. */
 export class Front {
   readonly #ports = new Map<string, number>()
   readonly #sockets = new Set<Socket>()
@@ -17,12 +17,12 @@ export class Front {
     return `http://127.0.0.1:${address.port}`
   }
 
-  /** From here on connections go there too. */
+  /** Adds a process that gets connections. */
   add(name: string, address: string): void {
     this.#ports.set(name, Number(new URL(address).port))
   }
 
-  /** From here on no connection goes there; those that there are stay. */
+  /** Sends no more connections to a process; existing ones stay. */
   remove(name: string): void {
     this.#ports.delete(name)
   }

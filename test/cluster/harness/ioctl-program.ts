@@ -2,10 +2,10 @@ const START = 0x400000
 const ENTRY = 0x90
 const FOLDER = 0x100
 const ARGUMENT = 0x108
-/** The places of a name in both structs of btrfs's calls. */
+/** The offsets of the name in the two structs of btrfs's calls. */
 const NAMES = [8, 56]
 const LENGTH = ARGUMENT + 64
-/** Zeros follow the file, as both structs have 4 KB. */
+/** Zeros follow the file, because both structs take 4 KB. */
 const MEMORY = 0x2000
 const O_DIRECTORY = 0x10000
 
@@ -27,7 +27,7 @@ export function ioctlProgram(bits: Bits, number: number): Buffer {
   file.writeUInt32LE(header, bits === 64 ? 32 : 28)
   for (const [index, size] of [header, part, 1].entries())
     file.writeUInt16LE(size, (bits === 64 ? 52 : 40) + 2 * index)
-  // One part, the whole file, is loaded to be read, written and run.
+  // A single segment loads the whole file as readable, writable and executable.
   const place = [0, START, START, LENGTH, MEMORY]
   const align = 0x1000
   if (bits === 64) {

@@ -3,11 +3,11 @@ import { expect } from 'vitest'
 import { type ClusterService, ZONE } from './service.ts'
 
 const PAUSE_MS = 500
-/** The most servers of each customer; beyond that the oldest is deleted. */
+/** The most servers of each customer, beyond which the oldest is deleted. */
 const MOST_KEPT = 3
-/** After so many failures of half a minute each, a deletion will never succeed. */
+/** After this many failures of half a minute each, a deletion counts as stuck. */
 const MOST_TRIES = 6
-/** Refusals that end by themselves: a host, a process or an operation is in the way for a while. */
+/** Temporary refusals, caused by a host, a process or an operation. */
 const PASSING = ['idempotency_key_in_use', 'operation_in_progress', 'capacity_unavailable', 'rate_limited']
 
 interface Answer {
@@ -16,17 +16,17 @@ interface Answer {
   body: any
 }
 
-/** Customers who order and delete servers one after the other, and who try again whatever fails. */
+/** Customers who order and delete servers one after the other, and retry everything that fails. */
 export class Load {
   readonly #service: ClusterService
   readonly #order: object
   readonly #customers: Promise<void>[]
-  /** Servers that run, by name. */
+  /** Running servers by name. */
   readonly kept = new Map<string, string>()
   #created = 0
   #isOver = false
   #fault: unknown = null
-  /** Customers who are ordering or deleting, and what the others wait for. */
+  /** The number of customers who are ordering or deleting, and the gate at which the others wait. */
   #busy = 0
   #gate = Promise.resolve()
 
@@ -40,7 +40,7 @@ export class Load {
     )
   }
 
-  /** Waits until so many more servers run. */
+  /** Waits until this many more servers run. */
   async more(count: number): Promise<void> {
     const wanted = this.#created + count
     const isThere = () => {
@@ -51,8 +51,8 @@ export class Load {
   }
 
   /**
-   * Does something while nobody orders or deletes: what an instance that is just being made or deleted is in the way of,
-   * Incus breaks off, and may leave that instance in pieces.
+   * Does something while nobody orders or deletes: Incus aborts an evacuation when it meets an instance that is being
+   * created or deleted, and may leave that instance broken.
    */
   async quietly(run: () => Promise<void>): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -65,7 +65,7 @@ export class Load {
     }
   }
 
-  /** No more orders; what was ordered is waited for. */
+  /** Stops ordering, and waits for pending orders. */
   async stop(): Promise<void> {
     this.#isOver = true
     await Promise.all(this.#customers)
@@ -97,7 +97,7 @@ export class Load {
       this.kept.set(name, body.server_id)
       this.#created++
     } else {
-      // An order may fail with its host, but not stay.
+      // An order may fail with its host, but its server must be deletable.
       await this.#remove(body.server_id)
     }
     const oldest = own.length > MOST_KEPT ? own.shift() : undefined
@@ -107,7 +107,7 @@ export class Load {
     await this.#remove(id)
   }
 
-  /** A host that is away refuses to delete what it has. */
+  /** Retries a deletion, which fails while the host is offline. */
   async #remove(id: string): Promise<void> {
     for (let tries = 1; ; tries++) {
       const { status } = await this.insist('DELETE', `/servers/${id}`)

@@ -6,10 +6,10 @@ import { promisify } from 'node:util'
 import type { IncusClient } from '../../../api/drivers/incus/client.ts'
 
 const run = promisify(execFile)
-/** Where Incus looks for Open vSwitch before it can be told another place. */
+/** The default socket of Open vSwitch, which Incus uses before another can be configured. */
 const USUAL = '/run/openvswitch/db.sock'
 const SHARE = '/usr/share'
-/** The network that its networks have as their uplink, with this machine behind it. */
+/** The uplink of the cluster's OVN networks, with this machine behind it. */
 export const UPLINK = 'uplink'
 export const OUTSIDE = '198.51.100.1'
 
@@ -22,7 +22,7 @@ export class Ovn {
   readonly #bridge: string
   readonly #out: string
 
-  /** @param folder new; sockets have short names, so its own has to be short */
+  /** @param folder a new folder with a short path, because the paths of sockets are limited */
   constructor(folder: string) {
     this.#folder = folder
     const own = path.basename(path.dirname(folder)).slice(-6)
@@ -50,7 +50,7 @@ export class Ovn {
       'external_ids:ovn-remote': this.#socket('sb'),
       'external_ids:ovn-encap-type': 'geneve',
       'external_ids:ovn-encap-ip': '127.0.0.1',
-      // Guests leave checksums to their cards, which is for the switch to do then.
+      // Guests offload checksums to their cards, so the switch has to compute them.
       'other_config:userspace-tso-enable': 'true',
     }
     const pairs = Object.entries(settings).map(([key, value]) => `${key}="${value}"`)
@@ -66,7 +66,7 @@ export class Ovn {
     await this.#daemon('ovn-controller', 'host', [this.#socket('db')])
   }
 
-  /** Tells a cluster of it, and each of its members. */
+  /** Connects a cluster and each of its members to this OVN. */
   async join(client: IncusClient, members: readonly string[]): Promise<void> {
     const isUsual = existsSync(USUAL)
     if (!isUsual) {
@@ -96,7 +96,7 @@ export class Ovn {
     }
   }
 
-  /** The names of all that its networks are made of. */
+  /** Lists the logical switches of its networks. */
   async networks(): Promise<string[]> {
     const { stdout } = await this.#run('ovn-nbctl', [`--db=${this.#socket('nb')}`, 'ls-list'])
     return [...stdout.matchAll(/\((.*)\)/g)].map(([, name = '']) => name)
@@ -108,12 +108,12 @@ export class Ovn {
     const pids = names.map((name) => Number(readFileSync(this.#file(name), 'utf8')))
     for (const pid of pids) if (existsSync(`/proc/${pid}`)) process.kill(pid, 'SIGKILL')
     while (pids.some((pid) => existsSync(`/proc/${pid}`))) await sleep(10)
-    // The switch's own cards, which outlive it.
+    // The switch's own cards outlive it.
     for (const card of [this.#bridge, this.#out, 'ovs-netdev'])
       await run('ip', ['link', 'delete', card]).catch(() => {})
   }
 
-  /** One that crashes is started anew. */
+  /** Starts a daemon, which is restarted if it crashes. */
   #daemon(program: string, name: string, args: readonly string[]) {
     const own = [`--pidfile=${this.#file(`${name}.pid`)}`, `--log-file=${this.#file(`${name}.log`)}`]
     return this.#run(program, ['--detach', '--monitor', ...own, ...args])

@@ -16,7 +16,7 @@ const root = path.resolve(import.meta.dirname, '../../..')
 
 /** The zone on Incus; the sample's own zone is simulated beside it. */
 export const ZONE = 'dc-1'
-/** Where servers publish SSH. */
+/** The ports on which servers publish SSH. */
 export const PORTS = { first: 27_000, last: 27_199 }
 
 const CLEAR_MS = 120_000
@@ -87,7 +87,7 @@ export class ClusterService extends Service {
       ...(this.#hasOvn && { uplink: UPLINK }),
       ...(this.#hasExports && { exports: true }),
     }
-    // One small machine is under all members: more is sold than there is.
+    // All members share one small machine, so more is sold than exists.
     const overcommit = { cpu: 100, ram: 1, disk: 100 }
     catalog.zones = [
       { ...local, zone_slug: ZONE, title: 'A cluster', driver: 'incus', incus, overcommit },
@@ -102,7 +102,7 @@ export class ClusterService extends Service {
 
   override async start(): Promise<void> {
     await this.#front.listen()
-    // The first one brings the schema, the others find it.
+    // The first process creates the schema, and the others find it.
     for (const name of processNames) await this.startProcess(name)
   }
 
@@ -118,14 +118,14 @@ export class ClusterService extends Service {
     if (role === 'api') this.#front.add(name, started.address)
   }
 
-  /** SIGINT: as for an upgrade, without connections that are still to come. */
+  /** Stops a process: SIGINT as for an upgrade, after the load balancer stops sending it connections. */
   async stopProcess(name: ProcessName, signal: 'SIGINT' | 'SIGKILL'): Promise<void> {
     if (signal === 'SIGINT') this.#front.remove(name)
     const process = this.#processes.get(name)
     if (process) await end(process, signal)
   }
 
-  /** The zone, for a driver beside theirs. */
+  /** The zone, for a separate driver of the test. */
   get zone(): IncusZone {
     return {
       addresses: this.cluster.addresses,
@@ -155,7 +155,7 @@ export class ClusterService extends Service {
     return super.order({ zone_slug: ZONE, ...more })
   }
 
-  /** Deletes all servers; what is in the way of one is waited for. */
+  /** Deletes all servers, and waits for operations that prevent a deletion. */
   async clear(): Promise<void> {
     const ids = async () => {
       const { items } = (await this.call('GET', '/servers?limit=100')).body

@@ -17,7 +17,7 @@ import { UPLINK } from './ovn.ts'
 const run = promisify(execFile)
 export const PROJECT = 'berth-test'
 const BOOT_MS = 30_000
-/** The numbers of guests in tests: their addresses are routes of this machine, where others may test too. */
+/** Guests in tests get these numbers: their addresses become routes of this machine, which other tests share. */
 const FIRST_NUMBER = 200_000
 const MOST_MACHINES = 40
 
@@ -26,7 +26,7 @@ interface Shown {
   devices: Record<string, object>
 }
 
-/** For tests: a driver over daemons of its own. */
+/** For tests: a driver with daemons of its own. */
 export class IncusWorld implements DriverWorld {
   readonly cluster: Cluster
   readonly bootSlots = null
@@ -36,7 +36,7 @@ export class IncusWorld implements DriverWorld {
   readonly #hasOvn: boolean
   readonly #hasExports: boolean
   readonly #known = new Map<string, { number: number; port: number }>()
-  /** Ports that were free when it began. */
+  /** Ports that were free at the start. */
   readonly #ports: number[] = []
   #driver: IncusDriver | null = null
   #publicKey = ''
@@ -175,7 +175,7 @@ export class IncusWorld implements DriverWorld {
       await client.get(`${operation}/wait`, BOOT_MS)
     }
     const show = (name: string) => client.get<Shown>(of(`/instances/${name}`))
-    // Those of instances and of their snapshots.
+    // The names of volumes include those of instances and of their snapshots.
     const names = async () => {
       const urls = await client.get<string[]>(of('/storage-pools/default/volumes/container'))
       return urls.map((url) => url.replace(/^.*container\/|\?.*$/g, '')).sort()
@@ -237,7 +237,7 @@ export class IncusWorld implements DriverWorld {
   }
 }
 
-/** Leaves what a failed start leaves on the host, with the card that it leads to. */
+/** Removes the route that a failed start leaves on the host, with its card. */
 async function removeRoute(address: string): Promise<void> {
   const { stdout } = await run('ip', ['-o', 'route', 'show', address])
   const card = / dev ((?:bi|veth)\w+)/.exec(stdout)?.[1]

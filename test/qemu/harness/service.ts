@@ -19,7 +19,7 @@ export interface Process {
   said(): string
 }
 
-/** Starts `berthd serve`. @param through a command that runs it @throws Error where it ends before it listens */
+/** Starts `berthd serve`. @param through a command that runs it @throws Error if it ends before it listens */
 export async function launch(
   flags: readonly string[],
   env: NodeJS.ProcessEnv = {},
@@ -53,7 +53,7 @@ export class Service {
   readonly dataDir = passable(mkdtempSync(path.join(tmpdir(), 'berth-e2e-')))
   #process: Process | null = null
 
-  /** Puts the image for tests and a catalogue with two ways to boot it in place. */
+  /** Prepares the image for tests, and a catalogue with two ways to boot it. */
   async prepare(): Promise<void> {
     const image = await microImage(this.dataDir)
     const catalog = parse(readFileSync(path.join(root, 'catalog.yaml'), 'utf8'))
@@ -81,12 +81,12 @@ export class Service {
     if (this.#process) await end(this.#process, signal)
   }
 
-  /** Where it listens, up to and with /v1. */
+  /** The URL of its API, including /v1. */
   get address(): string {
     return this.#process?.address ?? ''
   }
 
-  /** The demo account's. */
+  /** The token of the demo account. */
   get token(): string {
     return readFileSync(path.join(this.dataDir, 'demo-token'), 'utf8').trim()
   }
@@ -120,7 +120,7 @@ export class Service {
     return body
   }
 
-  /** Waits by long poll for the end of what is carried out on the server; the operation must succeed. */
+  /** Waits by long polling for the server's current operation, which must succeed. */
   async settle(serverId: string): Promise<void> {
     const newest = async () =>
       (await this.call('GET', `/servers/${serverId}/operations?limit=1`)).body.items[0]
@@ -205,12 +205,12 @@ export class Service {
           const line = readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' ')
           return line.includes(serverId) ? [`${pid} ${line}`] : []
         } catch {
-          return [] // it ended while we looked
+          return [] // the process has just ended
         }
       })
   }
 
-  /** Deletes what is left, ends the service, and takes its data folder away. */
+  /** Deletes remaining servers, ends the service, and removes its data folder. */
   async dispose(): Promise<void> {
     const { items } = (await this.call('GET', '/servers')).body
     for (const { server_id } of items) {
@@ -222,7 +222,7 @@ export class Service {
   }
 }
 
-/** As root, each machine's QEMU runs as a user of its own, who has to get to its files. */
+/** Makes a folder passable, because under root each machine's QEMU runs as its own user. */
 function passable(folder: string): string {
   chmodSync(folder, 0o711)
   return folder
@@ -239,7 +239,7 @@ export function isPortOpen(port: number): Promise<boolean> {
   })
 }
 
-/** Looks again until it is so. */
+/** Polls until the condition holds. */
 export async function until(what: string, ms: number, isSo: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = Date.now() + ms
   while (!(await isSo())) {
