@@ -56,6 +56,7 @@ export async function beginRate(tx: Queries, item: BilledItem, price: Price, mom
   await insertRate(tx, item, price, at)
 }
 
+/** Writes the rate of an item that has no other in force. @param at its begin (milliseconds, at a whole second) */
 export async function insertRate(tx: Queries, item: BilledItem, price: Price, at: number): Promise<void> {
   const { price_hour, price_month, traffic_gb = 0, traffic_price = 0 } = price
   const terms = { price_hour, price_month, traffic_gb, traffic_price }

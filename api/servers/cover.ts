@@ -54,6 +54,7 @@ export function sumsIn(db: Queries, accountId: string) {
 
 type SumsRow = Awaited<ReturnType<ReturnType<typeof sumsIn>['executeTakeFirstOrThrow']>>
 
+/** Converts the row of sumsIn to numbers, in units. */
 export function readSums({ billed, unbilled, resizing, funds }: SumsRow): Sums {
   // PostgreSQL sums bigints to numeric, which its driver hands over as text; no rows are null.
   const cost = Number(billed ?? 0) + Number(unbilled ?? 0)

@@ -9,6 +9,7 @@ import type { ServerTable } from '../tables.ts'
 import type { Order } from './order.ts'
 import type { NewServer, OrderedServer, OrderOptions, TakenColumns } from './part.ts'
 
+/** Chooses the id and the pool of a server that is ordered. It writes nothing. */
 export function newServer(
   { clock, capacity }: OrderOptions,
   accountId: string,
