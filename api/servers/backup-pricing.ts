@@ -7,7 +7,7 @@ import { billedServer } from './queries.ts'
 import type { ServerTable } from './tables.ts'
 
 /**
- * The price of a server's backups: a share of its own price, at a time.
+ * Returns the price of a server's backups at a time: a share of the server's own price.
  * @param priceMonth the price of the server
  */
 export function backupPrice(
@@ -31,7 +31,7 @@ export function backupPriceIf(
   return server.backup_hour === null ? {} : backupPrice(catalog, server, priceMonth, at)
 }
 
-/** Begins to bill a server and its backups at the prices of its row, or ends it. */
+/** Starts or stops billing a server and its backups at the prices of its row. */
 export async function billServer(
   tx: Queries,
   server: ServerTable,
@@ -42,7 +42,7 @@ export async function billServer(
   await billBackups(tx, server, isBilled, at)
 }
 
-/** Begins to bill the backups of a server at the price of its row, or ends it. */
+/** Starts or stops billing the backups of a server at the price of its row. */
 export async function billBackups(
   tx: Queries,
   { backup_item, account_id, ...server }: ServerTable,

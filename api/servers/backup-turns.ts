@@ -8,8 +8,8 @@ const WASTED_MS = 600_000
 const BEHIND_MS = 3600_000
 
 /**
- * Postpones an account's backups in a pool by an hour after a long copy of it failed, so that the backups of others
- * come first.
+ * Postpones an account's backups in a pool by an hour after one of its long copies failed, so that other
+ * accounts' backups come first.
  * @param server the row from while the operation was in progress
  * @param ended the operation that failed or was canceled; undefined: none was in progress
  */

@@ -15,7 +15,7 @@ import type { ServerUpdate } from './order-schema.ts'
 import { updateServer } from './store.ts'
 import type { ServerTable } from './tables.ts'
 
-/** The plan that a request changes a server to. @throws ApiError validation_failed */
+/** Returns the plan to which a request changes a server. @throws ApiError validation_failed */
 export function resizePlan(catalog: Catalog, server: ServerTable, request: ServerUpdate, at: number): Plan {
   const isPreset = request.preset_id !== undefined || request.preset !== undefined
   const plan_type = request.plan_type ?? (isPreset ? 'preset' : 'custom')
@@ -30,7 +30,10 @@ export function resizePlan(catalog: Catalog, server: ServerTable, request: Serve
   throw invalid([bodyIssue(field, 'below_minimum', message)])
 }
 
-/** Changes everything but the plan. @throws ApiError validation_failed, firewall_limit_reached, not_supported */
+/**
+ * Changes everything of a server but its plan. @throws ApiError validation_failed, firewall_limit_reached,
+ * not_supported
+ */
 export async function updateMetadata(
   { clock, capacity, catalog }: { clock: Clock; capacity: Capacity; catalog: Catalog },
   tx: Queries,

@@ -26,11 +26,11 @@ export type Connected = Pick<
 > &
   Pick<AccountTable, 'is_smtp_open' | 'frozen_at'> & {
     ports: Pick<PortTable, 'protocol' | 'host_port' | 'port'>[]
-    /** False if the account has no firewalls, so that none has to be looked up. */
+    /** False if the account has no firewalls, which saves the search for the server's. */
     mayHaveFirewalls: boolean
   }
 
-/** Returns those of these servers that are not deleted. */
+/** Returns the given servers without the deleted ones. */
 export async function listConnected(db: Queries, ids: readonly string[]): Promise<Connected[]> {
   const [serverId] = ids
   if (serverId === undefined) return []

@@ -2,22 +2,20 @@ import { limitsBy, readUse } from '../accounts/quotas.ts'
 import { activeAccounts } from '../accounts/status.ts'
 import type { Queries } from '../database/database.ts'
 import type { Quota } from '../feature.ts'
-import type { Role } from '../http/contract/auth.ts'
 import { enqueueMail } from '../mail/queue.ts'
 import { limitsMail, type NearLimit } from '../people/letters/limits.ts'
 import { type Mailing, MailLoop } from '../people/letters/mail-loop.ts'
 import { pageOfAccount } from '../people/letters/mails.ts'
 import { readersOf } from '../people/membership/members.ts'
+import { MAILED_ROLES } from './service-mails.ts'
 import type { WarningTable } from './tables.ts'
 
 /** A pass over all accounts begins this long after the previous one began. */
 const EVERY_MS = 10 * 60_000
 /** An account gets one mail about limits within this time. */
 const PAUSE_MS = 24 * 3600_000
-/** A smaller limit gets no mail: four fifths of it are nearly all of it. */
+/** Smaller limits get no mail: four fifths of such a limit is almost all of it. */
 const SMALLEST = 5
-/** The roles of people who can do something about a limit. */
-const RUNNING: readonly Role[] = ['owner', 'admin', 'member']
 
 interface Due {
   accountId: string
@@ -72,7 +70,10 @@ async function notedFor(db: Queries, accountIds: readonly string[]): Promise<Map
   return Map.groupBy(rows, ({ account_id }) => account_id)
 }
 
-/** Finds the limits that an account has nearly reached. Forgets the mails about those that it is far from again. */
+/**
+ * Finds the limits that an account has nearly reached, and forgets the mails about limits that it is far from
+ * again.
+ */
 async function dueOf(
   db: Queries,
   { id: accountId, noted }: { id: string; noted: readonly Noted[] },
@@ -102,7 +103,7 @@ async function mail(tx: Queries, mailing: Mailing, { accountId, email, limits }:
   for (const one of limits) if (await claim(tx, accountId, one, now)) claimed.push(one)
   if (claimed.length === 0) return
   const link = pageOfAccount(mailing.siteUrl(), '/account', accountId)
-  for (const reader of await readersOf(tx, accountId, RUNNING, 'limits'))
+  for (const reader of await readersOf(tx, accountId, MAILED_ROLES, 'limits'))
     await enqueueMail(tx, mailing, limitsMail(reader, { account: email, limits: claimed }, link))
 }
 

@@ -46,7 +46,7 @@ function listRoute({ db, clock, operationSchemas }: OperationRoutesOptions): Rou
     query: Type.Object(pagingQuery),
     load: async ({ actor, params }) => {
       const { total } = await list(actor.accountId, params.server_id, { limit: 1, offset: 0 })
-      // One that another account had before has none yet.
+      // A server that came from another account has no operations in this one yet.
       if (total === 0 && !(await findServer(db, actor.accountId, params.server_id)))
         throw notFound(serverProblems.server_not_found)
     },

@@ -60,8 +60,8 @@ const plan = {
 const SIZE = ['cpu', 'ram_mb', 'disk_gb']
 const PRESET = ['preset_id', 'preset']
 /**
- * One rule of a schema: fields that must exist, and rules of fields; other fields are not affected. Generators of
- * clients stumble over `true` in place of an empty schema.
+ * Returns one rule of a schema: required fields, and rules of fields; other fields are not affected. Client
+ * generators fail on `true` in place of an empty schema.
  */
 const fields = (required: readonly string[], rules: object = {}) => ({
   required,
@@ -69,12 +69,12 @@ const fields = (required: readonly string[], rules: object = {}) => ({
   additionalProperties: true,
 })
 const isPlan = (value: string) => fields(['plan_type'], { plan_type: { const: value } })
-/** Fields that must not exist, because of another one. */
+/** Forbids fields that cannot be combined with another field. */
 const without = (names: readonly string[], other: string) => {
   const never = { not: {}, errorMessage: `cannot be combined with ${other}.` }
   return fields([], Object.fromEntries(names.map((name) => [name, never])))
 }
-/** JSON Schema's conditional: what holds where the condition does. */
+/** JSON Schema's conditional: the consequence applies where the condition holds. */
 // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema; nobody awaits a schema
 const when = (condition: object, consequence: object) => ({ if: condition, then: consequence })
 
@@ -111,7 +111,7 @@ const InProject = uuid(
   'Project to put it in. Default: the default project of the account',
   'GET /account/projects',
 )
-/** Whether a server has daily backups, and when. */
+/** The fields that turn on daily backups and set their hour. */
 const backups = {
   backups_enabled: Type.Optional(
     Type.Boolean({

@@ -1,7 +1,7 @@
 import type { Plan } from '../catalog/plans.ts'
 import type { ServerTable } from './tables.ts'
 
-/** A resize that an earlier version began says nothing of traffic. */
+/** The data of a resize that an earlier version began lacks the traffic. */
 type Ordered = Omit<Plan, 'items' | 'traffic'> & Partial<Pick<Plan, 'traffic'>>
 
 /** The columns of a server's row that hold its plan, at the prices of the order. */

@@ -19,12 +19,12 @@ export function allServers(db: Queries) {
     .select(['server_id', 'account_id', 'name', 'project_id', isGone.as('is_gone')])
 }
 
-/** The projects of some of an account's servers, also of those that were deleted lately. */
+/** Returns the projects of some of an account's servers, including recently deleted ones. */
 export function projectsOf(db: Queries, accountId: string, serverIds: readonly string[]) {
   return allServers(db).where('account_id', '=', accountId).where('server_id', 'in', serverIds).execute()
 }
 
-/** The names of some of an account's servers, also of those that were deleted lately. */
+/** Returns the names of some of an account's servers, including recently deleted ones. */
 export async function serverNames(
   db: Queries,
   accountId: string,
@@ -36,7 +36,7 @@ export async function serverNames(
   return new Map(rows.map(({ server_id, name }) => [server_id, name]))
 }
 
-/** The names of servers of any account, also of those that were deleted lately: for operators. */
+/** Returns the names of servers of any account, including recently deleted ones; for operators. */
 export async function namesOfServers(
   db: Queries,
   serverIds: readonly string[],
@@ -105,7 +105,7 @@ export async function zonesOf(db: Queries, accountId: string): Promise<string[]>
   return rows.map(({ zone_slug }) => zone_slug)
 }
 
-/** Zones, templates and presets of existing servers: the catalogue may not lose them. */
+/** Queries the zones, templates and presets of existing servers, which the catalogue must keep. */
 export function orderedServers(db: Queries) {
   return db
     .selectFrom('servers')
@@ -165,7 +165,7 @@ export function operatedServers(db: Queries) {
   ])
 }
 
-/** Servers that are not gone, with their pools. */
+/** Queries the servers that are not deleted, with their pools. */
 export function pooledServers(db: Queries) {
   return presentServers(db).select('pool')
 }
@@ -175,7 +175,7 @@ export function poweredServers(db: Queries) {
   return pooledServers(db).select('account_id').where('status', 'in', poweredStatuses)
 }
 
-/** Servers whose machines may be on, with the sizes by which the readings of their meters are divided. */
+/** Queries servers whose machines may be on, with the sizes by which meter readings are divided. */
 export function meteredServers(db: Queries) {
   return poweredServers(db).select('cpu')
 }
@@ -203,7 +203,7 @@ export async function isUsingSnapshot(db: Queries, snapshotId: string): Promise<
   return user !== undefined
 }
 
-/** The names of the servers with an ISO in their drive. */
+/** Returns the names of the servers that have this ISO in their drive. */
 export async function withIso(db: Queries, isoId: string): Promise<string[]> {
   const rows = await presentServers(db).select('name').where('iso_id', '=', isoId).orderBy('name').execute()
   return rows.map(({ name }) => name)
@@ -220,7 +220,7 @@ export function machinesOf(db: Queries, pool: string) {
     .execute()
 }
 
-/** The pools of those of these servers that still exist. */
+/** Returns the pools of the given servers, without deleted servers. */
 export async function poolsOfServers(db: Queries, ids: readonly string[]) {
   return ids.length === 0 ? [] : presentServers(db).select('pool').where('server_id', 'in', ids).execute()
 }

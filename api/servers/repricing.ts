@@ -35,7 +35,7 @@ export async function reprice(db: Database, catalog: Catalog, now: number): Prom
   }
 }
 
-/** Applies the own prices of accounts to their existing objects after an operator changed these prices. */
+/** Applies accounts' own prices to their existing objects after an operator changed those prices. */
 export async function repriceAccounts(db: Database, catalog: Catalog, now: number): Promise<void> {
   for (const { account_id, at } of await changedTerms(db)) {
     await repriceAccount(db, catalog, account_id, { at, now })
@@ -44,7 +44,8 @@ export async function repriceAccounts(db: Database, catalog: Catalog, now: numbe
 }
 
 /**
- * Applies an account's own prices to everything that it has. Each object stays at the prices of its own day.
+ * Applies an account's own prices to all its objects. Each object stays at the catalogue prices of its own
+ * day.
  * @param at the time from which these prices are billed
  */
 export async function repriceAccount(
@@ -89,7 +90,10 @@ async function moveToPrice(
   if (isBilled && price) await billServer(tx, { ...server, ...price }, true, at)
 }
 
-/** The plan of a server at the prices of a time. A size that is no longer on offer has none, and keeps its price. */
+/**
+ * Returns the plan of a server at the prices of a time; null if its size is not on offer, so that its price
+ * stays.
+ */
 function planAt(catalog: Catalog, server: ServerTable, at: number): Plan | null {
   const { zone_slug: zoneSlug, cpu_type: cpuType, plan_type, preset_id, cpu, ram_mb, disk_gb } = server
   const request = { plan_type, preset_id: preset_id ?? undefined, cpu, ram_mb, disk_gb }

@@ -22,7 +22,7 @@ export async function release(
   await releaseCapacity(tx, pool, parts(size))
 }
 
-/** The size alone, of a row or plan that has more fields. */
+/** Returns only the size of a row or plan, which has more fields. */
 export function parts({ cpu, ram_mb, disk_gb }: Size): Size {
   return { cpu, ram_mb, disk_gb }
 }

@@ -10,7 +10,7 @@ import type { ServerTable } from './tables.ts'
 
 /**
  * Locks a server to change its resources.
- * @returns undefined if it is gone, or not the intended one
+ * @returns undefined if the server is deleted, or not the intended one
  * @throws ApiError operation_in_progress
  */
 async function lockToChange(
@@ -24,7 +24,7 @@ async function lockToChange(
   return server
 }
 
-/** Changes a server that is not gone. */
+/** Changes a server, unless it is deleted. */
 async function update(tx: Queries, serverId: string, change: Partial<ServerTable>): Promise<void> {
   const server = await lockServer(tx, serverId)
   if (server) await updateServer(tx, server, change)

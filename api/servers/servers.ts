@@ -87,10 +87,11 @@ export class Servers {
   }
 
   /**
-   * Changes metadata at once; a change of the configuration becomes a resize operation, one of the ISO in the drive another.
+   * Changes metadata at once. A change of the configuration begins a resize; a change of the ISO begins an
+   * operation of the drive.
    * @param check is called with the current server, while it is locked
-   * @throws ApiError validation_failed, server_not_found, server_state_conflict, operation_in_progress, quota_exceeded,
-   * capacity_unavailable
+   * @throws ApiError validation_failed, server_not_found, server_state_conflict, operation_in_progress,
+   * quota_exceeded, capacity_unavailable
    */
   async update(
     actor: Actor,

@@ -26,8 +26,8 @@ import type { ServerTable } from './tables.ts'
 const SETTLED_MS = 2 * 60_000
 /** The time between two mails of a kind to an account. */
 const EVERY_MS = { server_down: 3600_000, backup_failed: 24 * 3600_000, server_held: 0 }
-/** The roles of people who can do something about a server. */
-const RUNNING: readonly Role[] = ['owner', 'admin', 'member']
+/** The roles of people who get mails about servers and limits, because they can act on them. */
+export const MAILED_ROLES: readonly Role[] = ['owner', 'admin', 'member']
 
 interface Due {
   accountId: string
@@ -80,7 +80,7 @@ async function send(
     .values({ account_id: accountId, kind, ...noted })
     .onConflict((conflict) => conflict.columns(['account_id', 'kind']).doUpdateSet(noted))
     .execute()
-  for (const reader of await readersOf(tx, accountId, RUNNING, MUTED_BY[kind]))
+  for (const reader of await readersOf(tx, accountId, MAILED_ROLES, MUTED_BY[kind]))
     await enqueueMail(tx, mailing, mail(reader))
 }
 

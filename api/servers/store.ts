@@ -100,7 +100,7 @@ export async function updateMachine(
   await write(db, serverId, change)
 }
 
-/** Gives all servers of a pool to another, without an event: customers see no pools. */
+/** Moves all servers of a pool to another pool, without events: customers see no pools. */
 export async function moveServers(db: Queries, from: string, to: string): Promise<void> {
   await db.updateTable('servers').set({ pool: to }).where('pool', '=', from).execute()
 }
@@ -198,7 +198,7 @@ export function listRunning(db: Queries, pool: string, { after, limit }: Walk) {
 
 /** A part of a walk through servers. */
 export interface Walk {
-  /** The last server of the part before; empty for the first one. */
+  /** The last server of the previous part; empty for the first part. */
   after: string
   limit: number
 }
@@ -246,8 +246,8 @@ export function countByStatus(db: Queries) {
 }
 
 /**
- * A query of one row: the hourly cost of an account's servers that are about to be billed, or suspended, and the number
- * of those that are being resized.
+ * Queries the hourly cost of an account's servers that are about to be billed or are suspended, and the
+ * number of servers being resized.
  */
 export function orderedSums(db: Queries, accountId: string) {
   return (
@@ -288,7 +288,7 @@ export async function isSuspended(db: Queries, accountId: string, reason: string
   return row !== undefined
 }
 
-/** A query of those that are being resized. */
+/** Queries an account's servers that are being resized. */
 export function resizingServers(db: Queries, accountId: string) {
   return alive(db).where('account_id', '=', accountId).where('status', '=', statusDuring.resize)
 }
@@ -310,7 +310,7 @@ export function serversOf(db: Queries, accountId: string): Promise<ServerTable[]
   return alive(db).selectAll().where('account_id', '=', accountId).execute()
 }
 
-/** Returns those of these ids that belong to existing servers. */
+/** Returns the ids among these that belong to existing servers. */
 export async function knownServers(db: Queries, ids: readonly string[]): Promise<Set<string>> {
   const rows = await inParts(ids, (some) =>
     alive(db).select('server_id').where('server_id', 'in', some).execute(),
@@ -318,7 +318,7 @@ export async function knownServers(db: Queries, ids: readonly string[]): Promise
   return new Set(rows.map(({ server_id }) => server_id))
 }
 
-/** Returns those of these ids that belong to deleted servers of a pool. */
+/** Returns the ids among these that belong to deleted servers of a pool. */
 export async function deletedServers(db: Queries, pool: string, ids: readonly string[]): Promise<string[]> {
   const rows = await inParts(ids, (some) =>
     db

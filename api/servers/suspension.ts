@@ -112,7 +112,7 @@ async function resumable(db: Database) {
   )
 }
 
-/** A machine that may be on is stopped by an operation, which ends in `suspended`. */
+/** Suspends a server. If its machine may be on, an operation stops the machine and ends in `suspended`. */
 async function suspend(
   tx: Queries,
   serverId: string,

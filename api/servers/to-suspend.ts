@@ -7,7 +7,7 @@ import { alive } from './store.ts'
 
 // These queries run every few seconds, and mostly find nothing: each is compiled once.
 
-/** Billed servers of accounts whose grace period is over: it began before a moment. */
+/** Lists billed servers of accounts whose grace period began before a moment, and so is over. */
 export function listOverdue(db: Queries, moment: number) {
   return overdue.all(db, { moment })
 }
@@ -32,7 +32,10 @@ const held = prepared((db) =>
     .where('status', 'in', suspendableIn),
 )
 
-/** Servers that the operator wants suspended, whatever their account, and that are not suspended yet. */
+/**
+ * Lists servers that the operator wants suspended, whatever the state of their account, and that are not
+ * suspended yet.
+ */
 export function listHeldAlone(db: Queries) {
   return heldAlone.all(db, {})
 }

@@ -231,10 +231,7 @@ async function claim(tx: Queries, warned: WarningTable): Promise<boolean> {
   return numInsertedOrUpdatedRows > 0n
 }
 
-/**
- * Queries the accounts with servers that are suspended because the balance is used up, and the time since which it
- * is.
- */
+/** Queries the accounts with servers that are suspended because the balance is used up, and since when. */
 function suspendedByBalance(db: Queries) {
   return db
     .selectFrom('servers')
@@ -252,7 +249,7 @@ function suspendedByBalance(db: Queries) {
     .groupBy(['servers.account_id', 'depleted.since'])
 }
 
-/** Queries the accounts that got a warning of these kinds, but no mail since that says that it is over. */
+/** Queries the accounts that got a warning of these kinds, but no later mail that the matter is over. */
 function untold(db: Queries, kinds: readonly WarningKind[], back: WarningKind) {
   return db
     .selectFrom('warnings as told')
@@ -282,7 +279,10 @@ function resumedByBalance(db: Queries) {
     .where('told.account_id', 'not in', depleted)
 }
 
-/** A query of the accounts with servers that will be deleted before a moment, with the time of the first deletion. */
+/**
+ * Queries the accounts with servers that will be deleted before a moment, with the time of the first
+ * deletion.
+ */
 function deletionsBefore(db: Queries, moment: number) {
   return db
     .selectFrom('servers')

@@ -11,9 +11,9 @@ import { isNight } from '../backup-window.ts'
 import { getServer } from '../store.ts'
 import type { ServerTable } from '../tables.ts'
 
-/** The time after which a backup is tried again that could not be booted for a reason of its host. */
+/** The pause before the next try if the host could not boot a backup. */
 const RETRY_MS = 3600_000
-/** The time after which a backup is booted again whose check ended with its process. */
+/** The pause before the next try if a check ended with its process. */
 const ABANDONED_MS = 24 * 3600_000
 
 interface BootOptions {
@@ -52,7 +52,8 @@ export class BootChecks {
     const backup = begun ?? (isNight(now) ? await nextBoot(db, pool, now) : undefined)
     if (!backup) return
     const server = await getServer(db, backup.server_id)
-    // A kill from here on costs a day, so that a backup that brings its host down does not do so all night.
+    // If the process dies from here on, the next try is a day later: a backup must not crash its host all
+    // night.
     if (!begun) await postponeBoot(db, backup.snapshot_id, now + ABANDONED_MS)
     const state = await this.#try(backup, server)
     if (state?.state === 'queued') return postponeBoot(db, backup.snapshot_id, backup.boot_due_at)
@@ -62,7 +63,7 @@ export class BootChecks {
     if (state) await this.#record(backup, state)
   }
 
-  /** @returns null if nothing can be known for a reason of the host */
+  /** @returns null if the host could not run the check */
   async #try(backup: SnapshotTable, server: ServerTable): Promise<TrialState | null> {
     const { db, clock, drivers, log } = this.#options
     const { snapshot_id, server_id, pool } = backup
@@ -87,7 +88,7 @@ export class BootChecks {
   }
 }
 
-/** The machine that a backup is booted as: its system finds the id and the card that it knows. */
+/** Describes the machine in which a backup boots: the system finds its own instance id and network card. */
 function machineOf({ snapshot_id, instance_id }: SnapshotTable, server: ServerTable): TrialMachine {
   return {
     ...{ owner: server.account_id, hostname: server.name, diskId: snapshot_id, instanceId: instance_id },

@@ -23,8 +23,8 @@ export async function poolsToBackUp(db: Queries, now: number): Promise<string[]>
 const duePools = prepared((db, { now }: { now: number }) => toBackUp(db, now).select('pool').distinct())
 
 /**
- * The server of a pool that has waited longest for its backup, if no server of the pool is being backed up. One
- * statement decides both: between two, another process could begin the backup of one server, and this one the next.
+ * Queries the server of a pool that has waited longest for its backup, if no server of the pool is being
+ * backed up. One statement decides both: otherwise two processes could each begin a backup.
  */
 export function dueBackup(db: Queries, pool: string, now: number) {
   return toBackUp(db, now)

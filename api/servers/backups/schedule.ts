@@ -17,7 +17,7 @@ import { verifyCopies } from './verify.ts'
 
 const LOOK_EVERY_MS = 5_000
 const VERIFY_EVERY_MS = 15_000
-/** The time after which a server is tried again whose backup could not even begin. */
+/** The pause before the next try if a server's backup could not begin. */
 const POSTPONED_MS = 3600_000
 
 interface ScheduleOptions {
@@ -74,7 +74,7 @@ export class BackupSchedule {
     await Promise.all([this.#loop.stop(), this.#verifying.stop(), this.#booting.stop()])
   }
 
-  /** Compares copies that are due with what was noted when they were made. */
+  /** Verifies copies that are due against the facts noted when they were made. */
   verify(): Promise<void> {
     return verifyCopies(this.#options)
   }

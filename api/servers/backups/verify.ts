@@ -12,9 +12,9 @@ import {
 } from '../../snapshots/verification.ts'
 import { postponeBackups } from '../store.ts'
 
-/** Copies of a pool that one look may verify. A host reads one at a time. */
+/** The most copies of a pool that one round verifies. A host reads one at a time. */
 const AT_ONCE = 20
-/** The time after which a snapshot is looked at again whose copy off site is not there yet, or not whole. */
+/** The pause before the next check of a snapshot whose copy off site is missing or incomplete. */
 const SENT_MS = 3600_000
 
 interface VerifyOptions {
@@ -50,7 +50,7 @@ async function verifyIn(pool: string, { db, clock, drivers, log, offsite }: Veri
       log.error({ snapshot_id, server_id, reason: found.message }, 'a copy of a disk is damaged')
     const now = clock.now()
     if (found.state === 'damaged' && offsite.has(row)) {
-      // The copy off site takes its place, once somebody needs it.
+      // The copy off site replaces the damaged one once somebody needs it.
       await drivers.at(pool).removeSnapshot(snapshot_id)
       await verifyLater(db, snapshot_id, now)
       continue
@@ -58,15 +58,15 @@ async function verifyIn(pool: string, { db, clock, drivers, log, offsite }: Veri
     if (found.state === 'damaged') await verifySharing(db, { snapshot_id, ...row }, now)
     await db.transaction().execute(async (tx) => {
       const isLost = await recordVerified(tx, snapshot_id, found, now)
-      // Another one takes its place as soon as possible.
+      // Another backup replaces the lost one as soon as possible.
       if (isLost) await postponeBackups(tx, { server_id }, now)
     })
   }
 }
 
 /**
- * Compares the copy off site of a snapshot that can only be exported. A damaged one is sent again, as the snapshot itself
- * is there.
+ * Verifies the copy off site of a snapshot that can only be exported. A damaged copy is sent again, since the
+ * host has the snapshot.
  */
 async function compareSent(
   offsite: Offsite,

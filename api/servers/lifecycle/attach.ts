@@ -18,7 +18,7 @@ import type { ServerTable } from '../tables.ts'
 import type { ProcedureOptions } from './spec.ts'
 
 const ADDRESS_AT = 50
-/** The time for which a guest is asked: it needs some seconds to find a new card. */
+/** The time for which setting the address is tried: a guest needs some seconds to find a new card. */
 const PATIENCE_MS = 20_000
 const ASK_AGAIN_MS = 1_000
 

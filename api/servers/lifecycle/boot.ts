@@ -40,11 +40,11 @@ export function bootSteps(
 
   const make: Step<BootData, ServerTable> = async (operation, _signal, server) => {
     const driver = drivers.at(server.pool)
-    // A second run may find the machine created and even running: a later step can have begun before the crash.
+    // A second run may find the machine created or even running: a later step may have begun before a crash.
     const isOn = async () => ['running', 'hung'].includes((await driver.inspect(server.server_id)).power)
     if (!server.has_disk && !(await isOn()))
       await driver.define(machineSpec(options, server, operation.operation_id))
-    // A create writes it at its end, with the status: until then nothing of value is on the disk.
+    // A create writes `has_disk` at its end, with the status: until then the disk contains nothing of value.
     if (!server.has_disk && operation.type !== 'create')
       await updateMachine(db, server.server_id, { has_disk: 1 })
     const made = { has_disk: true }
@@ -110,7 +110,7 @@ function imageStep(options: ProcedureOptions): Step<BootData, ServerTable> {
       const isRescue = power !== 'absent' && server.rescue_id !== null
       if (isRescue) return prepareImage({ log }, operation, driver, { image: RESCUE_IMAGE }, 'boot')
       if (power !== 'absent') return next('boot', BOOT_AT)
-      // An empty disk in place of the customer's data would be the worst repair.
+      // An empty disk must never replace the customer's data.
       log.error(
         { server_id: server.server_id, operation_id: operation.operation_id },
         'the disk of a server is missing',
@@ -152,7 +152,7 @@ export async function prepareImage(
 }
 
 /**
- * Checks that a snapshot or an image is on its host, and else brings it back from its copy off site.
+ * Checks that a snapshot or an image is on its host; if not, brings it back from its copy off site.
  * @param then the step that follows once it is there
  */
 export async function prepareSnapshot(
@@ -178,7 +178,7 @@ export async function prepareSnapshot(
 
 /**
  * Gives a machine that is off the ports, the system, the ISO and the volumes of its server.
- * @returns the failure if its host does not have one of them, or a pause until it has
+ * @returns a failure if the host lacks one of them, or a pause while the host gets it
  */
 async function settleParts(
   options: ProcedureOptions,
@@ -194,7 +194,7 @@ async function settleParts(
   const advice = 'Take it out to start the server without it.'
   const wait = await settleIso(options, operation, drivers.at(pool), server, advice)
   if (wait) return wait
-  // A rebuilt machine has none yet.
+  // A rebuilt machine has no volumes yet.
   for (const volume of await attachedTo(db, server_id)) {
     try {
       await drivers.at(pool).attachVolume(volume.volume_id, server_id)
@@ -231,7 +231,7 @@ async function moveToOtherPort(
 }
 
 function waiting(leftMs: number): StepResult<never> {
-  // More is left than there was if the clock was set back.
+  // After the clock was set back, more time may be left than the whole.
   const takenMs = Math.max(0, BOOT_MS - leftMs)
   const progress = BOOT_AT + Math.floor((takenMs / BOOT_MS) * (99 - BOOT_AT))
   const { least, most, share } = ASK_READY_MS

@@ -33,7 +33,7 @@ async function discardIn(pool: string, { db, clock, drivers }: DiscardOptions): 
   const now = clock.now()
   for (const { snapshot_id, updated_at } of await undiscardedSnapshots(db, pool)) {
     await drivers.at(pool).removeSnapshot(snapshot_id)
-    // A process that was cut off may begin the copy anew until then.
+    // Until then, a process that was cut off may begin the copy again.
     if (updated_at < now - LATE_MS) await discarded(db, snapshot_id)
   }
 }

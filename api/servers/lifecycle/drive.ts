@@ -15,7 +15,7 @@ export function driveProcedures(options: ProcedureOptions): Record<(typeof drive
   const change = runner<DriveData, ServerTable>({
     steps: { change: changeStep(options) },
     read: ({ subject_id }: OperationTable) => getServer(db, subject_id),
-    // Each start gives the machine what the row says, so that the driver needs no repair.
+    // Each start sets the drive as the row says, so a failure leaves nothing to repair.
     conclude: async ({ subject_id, data }, outcome, { iso_id }) => {
       const now = clock.now()
       return async (tx) => {
@@ -33,7 +33,7 @@ function changeStep(options: ProcedureOptions): Step<DriveData, ServerTable> {
   return async (operation, _signal, server) => {
     const driver = drivers.at(server.pool)
     try {
-      // A machine that is not there gets it when it first starts.
+      // A machine that does not exist yet gets the ISO at its first start.
       const { power } = await driver.inspect(server.server_id)
       const wait =
         power === 'absent' ? null : await settleIso(options, operation, driver, server, 'Upload it again.')

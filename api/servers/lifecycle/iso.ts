@@ -7,10 +7,10 @@ import type { ProcedureOptions } from './spec.ts'
 const ASK_MS = 500
 
 /**
- * Puts the ISO of a server into the drive of its machine, or takes out the one in it. The host first fetches one of the
- * operator, as it does the image of a template.
- * @param advice a sentence for the customer of a lost ISO
- * @returns what is to be done instead: to wait for the file, or to fail; null: the drive is as the row says
+ * Inserts a server's ISO into the drive of its machine, or ejects the ISO in it. The host first fetches an
+ * operator's ISO, as it does the image of a template.
+ * @param advice a sentence for a customer whose ISO is lost
+ * @returns the step's result if it must wait for the file, or fail; null: the drive is as the row says
  * @throws DriverError unsupported, unavailable
  */
 export async function settleIso(

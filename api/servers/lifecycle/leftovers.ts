@@ -13,10 +13,10 @@ import { serverRows } from '../rows.ts'
 import { offIn } from '../states.ts'
 import { deletedServers, listOff, lockServer } from '../store.ts'
 
-/** Commands of a process that was cut off have reached their machines by then, or never will. */
+/** By then, commands of a process that was cut off have reached their machines, or never will. */
 export const LATE_MS = 3600_000
 
-/** The time after which a volume's last operation is over and no list of volumes is from before its end. */
+/** After this time a volume's last operation is over, and no list of volumes predates its end. */
 const SETTLED_MS = 600_000
 
 /** The servers of a pool that are read at once. */
@@ -53,9 +53,9 @@ export async function endLeftovers(options: LeftoverOptions): Promise<void> {
 async function endIn(pool: string, { db, clock, drivers, log }: LeftoverOptions): Promise<void> {
   const driver = drivers.at(pool)
   const machines = await driver.list()
-  // However long ago they were deleted: no process may have run since the command arrived.
+  // Old deletions count too: perhaps no process has run since the command arrived.
   for (const server_id of await deletedServers(db, pool, [...machines.keys()])) {
-    // It may have been deleted since it was listed.
+    // The machine may have been deleted since it was listed.
     if ((await driver.inspect(server_id)).power === 'absent') continue
     log.warn({ server_id }, 'a machine appeared after its server was deleted; it is deleted')
     await driver.destroy(server_id)
@@ -71,8 +71,8 @@ async function endIn(pool: string, { db, clock, drivers, log }: LeftoverOptions)
 }
 
 /**
- * Removes volumes that were created after they were deleted: nobody has them, and nobody pays for them. Brings volumes
- * back to where their rows say that they are.
+ * Removes volumes that a late command created after their deletion: nobody has them or pays for them. Returns
+ * moved volumes to the servers of their rows.
  */
 async function sweepVolumes(
   pool: string,
@@ -89,7 +89,7 @@ async function sweepVolumes(
     return isQuiet && listed.get(volume_id) !== server_id && (server_id === null || machines.has(server_id))
   })
   if (wrong.length === 0) return
-  // Some may have changed since they were listed.
+  // Some volumes may have changed since they were listed.
   const still = await driver.listVolumes()
   for (const volume of wrong) {
     const { volume_id, server_id, deleted_at } = volume
@@ -101,7 +101,7 @@ async function sweepVolumes(
     } else if (holder !== server_id) {
       log.warn({ volume_id, server_id, holder }, 'a volume is not where it was attached; it is brought back')
       await returnVolume({ db, clock, serverRows }, volume, holder).catch((error: unknown) => {
-        // It is looked at again once the server's operation has ended.
+        // A later sweep handles the volume, once the server's operation has ended.
         if (!(error instanceof ApiError)) throw error
       })
     }

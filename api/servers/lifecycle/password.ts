@@ -5,7 +5,7 @@ import { lockServer, updateServer } from '../store.ts'
 import type { ServerTable } from '../tables.ts'
 import { machineSpec, type ProcedureOptions } from './spec.ts'
 
-/** The time for which a guest is asked: its agent comes up after SSH. */
+/** The time for which the guest's agent is tried: it starts after SSH. */
 const PATIENCE_MS = 60_000
 const ASK_AGAIN_MS = 2_000
 

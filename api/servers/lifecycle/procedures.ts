@@ -100,7 +100,7 @@ export function serverProcedures(options: ProcedureOptions): Record<ServerOperat
     delete: runner<ServerOperations['delete'], ServerTable>({
       steps: { destroy: destroyStep(options) },
       read,
-      // Its machine may be erased already, although the host did not say so: nobody can use it any more.
+      // The machine may be erased already without the host's confirmation, so the server is of no use.
       endsDone: true,
       conclude: removeConcluder(options),
     }),
@@ -177,7 +177,10 @@ function writeToServer(serverId: string, change: (tx: Queries, server: ServerTab
   }
 }
 
-/** True if a machine is on after an operation that failed. One that was on and cannot be asked counts as on. */
+/**
+ * True if a machine is on after an operation that failed. A machine that was on and cannot be inspected
+ * counts as on.
+ */
 function isStillOn(type: PowerOperation, { power }: MachineState, wasOn: boolean): boolean {
   const beganOn = type === 'stop' || type === 'reboot' || (type !== 'create' && type !== 'start' && wasOn)
   return power === 'running' || (power === 'away' && beganOn)
@@ -205,7 +208,9 @@ function resizeStep(options: ProcedureOptions): Step<ResizeData, ServerTable> {
   }
 }
 
-/** Grows the disk of a running server. One that turned off meanwhile is resized like others that are off. */
+/**
+ * Grows the disk of a running server. A server that turned off meanwhile is resized like others that are off.
+ */
 function growStep({ drivers }: ProcedureOptions): Step<ResizeData, ServerTable> {
   return async ({ data }, _signal, { pool, server_id }) => {
     try {
@@ -283,7 +288,7 @@ function removeConcluder({ clock }: ProcedureOptions): Procedure<object, ServerT
       })
       await withdrawPorts(tx, server.server_id, now)
       await release(tx, server, server, 1)
-      // This runs once the account is locked, because otherwise one could be attached meanwhile.
+      // The account is locked by now: otherwise a firewall could be attached meanwhile.
       await removeFirewalls(tx, server.server_id)
       await countInProject(tx, server.account_id, server.project_id, -1)
       // Networks come last, in the lock order of new servers, to avoid deadlocks.

@@ -13,8 +13,8 @@ const SWITCHED_AT = 55
 type RebuildStep = Step<RebuildData, ServerTable>
 
 /**
- * Steps that remove a machine with its disk, after which the steps of a create make it anew. The image or the snapshot comes first: if
- * it cannot be had, the server keeps its disk, and a running one keeps running.
+ * Steps that remove a machine with its disk; the steps of a create then make a new one. The image or the
+ * snapshot comes first: if it is unavailable, the server keeps its disk, and a running one keeps running.
  */
 export function eraseSteps(options: ProcedureOptions): Record<'prepare' | 'erase', RebuildStep> {
   const { drivers, catalog } = options
@@ -72,7 +72,7 @@ export function erased(
 export function rescueSteps(
   options: ProcedureOptions,
 ): Record<'prepare' | 'enter', Step<RescueData, ServerTable>> & { leave: Step<OffData, ServerTable> } {
-  /** The image comes first: if it cannot be had, a running server keeps running. */
+  /** The image comes first: if it is unavailable, a running server keeps running. */
   const prepare: Step<RescueData, ServerTable> = async (operation, _signal, { pool, server_id }) => {
     const driver = options.drivers.at(pool)
     if ((await driver.inspect(server_id)).power === 'absent')

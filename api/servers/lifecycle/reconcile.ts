@@ -127,7 +127,7 @@ export class Reconciler {
     for (const { server_id, status_reason } of servers.filter((server) => !isOn(server))) {
       if (machines.get(server_id)?.power === 'away' && status_reason === HOST_UNAVAILABLE) continue
       try {
-        // It is inspected again, because a list of many machines may take long enough for a start or a reboot.
+        // The machine is inspected again, because listing many may take long enough for a start or a reboot.
         await this.#updateFrom(server_id, await driver.inspect(server_id))
       } catch (error) {
         log.error({ err: error, server_id }, 'the machine of a server could not be checked')
@@ -182,7 +182,7 @@ export class Reconciler {
     const now = clock.now()
     let runAt = now
     await this.#whileOn(serverId, async (tx, server) => {
-      // It is started once its snapshot is made.
+      // A server is started once its snapshot is made.
       if (server.copying !== null) return
       const isRecent = now - (server.crashed_at ?? 0) < CRASHES_COUNT_FOR_MS
       const crashes = isRecent ? server.crash_count + 1 : 1

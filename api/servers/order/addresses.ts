@@ -3,7 +3,7 @@ import { addressPrice, type Family } from '../../addresses/taking.ts'
 import { addressItem } from '../../catalog/plans.ts'
 import type { Asked, OrderPart, PartPrice } from './part.ts'
 
-/** A public address. (default: if the zone has addresses of this family) */
+/** Adds a public address (default: if the zone has addresses of this family). */
 export function addressPart(asked: Asked, family: Family): OrderPart {
   const { options, catalog, request, zone, features } = asked
   const isWanted = request[`enable_${family}`] ?? features.includes(`public_${family}`)

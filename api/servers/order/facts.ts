@@ -9,9 +9,9 @@ import { readSums, type Sums, sumsIn } from '../cover.ts'
 import { parts } from '../room.ts'
 import type { ServerTable } from '../tables.ts'
 
-/** All that decides whether an account can have a server, as it is while its row is locked. */
+/** The facts that decide if an account can have a server, as they are while its row is locked. */
 export interface Facts {
-  /** The account, of which the new server is a part already. */
+  /** The account, which already includes the new server. */
   account: Loaded
   sums: Sums
   /** The part of the pool that servers hold. */
@@ -22,8 +22,8 @@ export interface Facts {
 }
 
 /**
- * Adds a server to its account's, whose row is locked from here on, and reads the facts. These are two statements in one
- * message: one that waits for a lock reads other tables as they were before the wait.
+ * Counts a server in its account, whose row is locked from here on, and reads the facts. One message contains
+ * two statements: a statement that waits for a lock reads other tables as they were before the wait.
  */
 export async function readFacts(
   tx: Queries,

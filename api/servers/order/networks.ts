@@ -2,7 +2,7 @@ import { joinAll, networkIssues } from '../../networks/attachments.ts'
 import { findNetworks } from '../../networks/networks.ts'
 import type { Asked, OrderPart } from './part.ts'
 
-/** Private networks to be in from the first start. */
+/** The private networks that the server is in from its first start. */
 export async function networksPart({ options, accountId, request }: Asked): Promise<OrderPart> {
   const { network_ids: ids = [], zone_slug } = request
   if (ids.length === 0) return {}

@@ -22,11 +22,11 @@ const NOTHING = { cpuTypes: [], features: [] } satisfies { cpuTypes: CpuType[]; 
 /** A request whose names and ids were all found. */
 export interface Order {
   plan: Plan
-  /** Missing in a quote that names none. */
+  /** Undefined in a quote that names no source. */
   source: Source | undefined
   /** The moment whose prices the plan has. */
   pricedAt: number
-  /** Null: the default one. */
+  /** Null: the default project. */
   projectId: string | null
   keys: StoredKey[]
   /** Everything that the order takes, in the order of locks. */
@@ -56,8 +56,8 @@ export async function readOrder(
   const firewalls = await firewallsPart(asked)
   const networks = await networksPart(asked)
   const ports = portsPart(asked)
-  // Account, project, networks; the pool with the commit. Every transaction locks in this order, so that no two wait
-  // for each other.
+  // Every transaction locks account, project and networks in this order, and the pool with the commit, so
+  // that no two deadlock.
   const extras = [
     sshPart(asked),
     addressPart(asked, 'ipv4'),
@@ -89,7 +89,7 @@ function withPart(plan: Plan, { price }: OrderPart): Plan {
   }
 }
 
-/** The snapshot that the disk begins with. */
+/** The snapshot or image from which the disk is created. */
 function sourcePart(source: Source | undefined): OrderPart {
   return {
     take: async (tx, { server }) => {

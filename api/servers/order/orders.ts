@@ -53,7 +53,7 @@ export class Orders {
     return started
   }
 
-  /** Locks the account of an order, and reads what decides whether the order can be had. */
+  /** Locks the account of an order, and reads the facts that decide if the order can be carried out. */
   async #taking(
     tx: Queries,
     server: NewServer,

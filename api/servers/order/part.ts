@@ -33,7 +33,7 @@ export interface Asked {
   zone: Zone | undefined
   /** Features of the zone. */
   features: readonly Feature[]
-  /** The moment whose prices hold. */
+  /** The moment whose prices apply. */
   at: number
 }
 
@@ -63,8 +63,8 @@ export interface PartPrice {
 }
 
 /**
- * One thing that an order takes. `create` runs all parts and fails with the first that cannot be had; `quote` runs
- * the same parts in a dry run and collects all failures. Methods throw ApiErrors.
+ * One thing that an order takes. `create` runs all parts and fails with the first that is unavailable;
+ * `quote` runs the same parts in a dry run and collects all failures. Methods throw ApiErrors.
  */
 export interface OrderPart {
   /** Invalid values of the request. */

@@ -26,7 +26,7 @@ export function newServer(
   }
 }
 
-/** The row of a new server. Its create brings the status. */
+/** The row of a new server. Its create operation sets the status. */
 export function newRow(
   { secrets }: OrderOptions,
   server: OrderedServer,
@@ -42,7 +42,7 @@ export function newRow(
     description: request.description ?? null,
     status_reason: null,
     ...planColumns(plan),
-    // The schema requires one of an order, and one that is unknown was refused.
+    // The schema requires a source in an order, and an unknown source was refused.
     template_id: source?.templateId as string,
     username: source?.username ?? null,
     ...loginColumns(secrets, keys, request.user_data),

@@ -15,7 +15,7 @@ export async function takeAll(
 }
 
 /**
- * Takes all parts, as far as they can be had.
+ * Takes all parts that are available.
  * @param inDryRun runs a function in a transaction that is undone
  * @returns the errors of all others
  */

@@ -18,14 +18,14 @@ export interface BringOptions {
   offsite: Offsite
 }
 
-/** A server without its disk, or one of which nobody knows. */
+/** A server that has lost its disk, or may have: its member of the cluster does not answer. */
 export interface Lost {
   server_id: string
   account_id: string
   name: string
   /**
-   * `begun`: it is restored; `no_copy`: there is none; `busy`: an operation is in progress on it; `away`: its member does
-   * not answer, so it may run, and is left as it is.
+   * `begun`: the server is being restored; `no_copy`: no copy exists; `busy`: an operation is in progress;
+   * `away`: its member does not answer, so the server may be running, and is left alone.
    */
   outcome: 'begun' | 'no_copy' | 'busy' | 'away'
   /** When its copy was made. */
@@ -33,10 +33,11 @@ export interface Lost {
 }
 
 /**
- * Begins to restore all servers of a host or cluster that have lost their disk, each from its newest copy there or off
- * site.
- * They are as they were: running, stopped or suspended. Volumes that are lost are detached, as they have no copy.
- * @param look lists the host's disk or the cluster; the rows are read first, so that what is made meanwhile counts as there
+ * Begins to restore all servers of a host or cluster that have lost their disk, each from its newest copy
+ * there or off site. Each ends in its earlier status: running, stopped or suspended. Lost volumes are
+ * detached, as they have no copy.
+ * @param look lists the host's disk or the cluster; the rows are read first, so that machines made meanwhile
+ * do not count as lost
  */
 export async function bringBack(
   options: BringOptions,

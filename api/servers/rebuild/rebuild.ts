@@ -66,7 +66,7 @@ export async function rebuild(
   return started
 }
 
-/** A rebuilt or restored server runs afterwards, so the account needs what a start or a reboot of it needs. */
+/** A rebuilt or restored server runs afterwards, so the account must afford a start or reboot. */
 export async function requireMeans(
   tx: Queries,
   { capacity, clock, graceMs }: RebuildOptions,

@@ -15,7 +15,7 @@ export interface RebuildRoutesOptions extends RebuildOptions {
   operationSchemas: OperationSchemas
 }
 
-/** The parts that routes share which give a server another disk. */
+/** The parts shared by routes that replace a server's disk. */
 export function replacingDisk(options: RebuildRoutesOptions, type: 'rebuild' | 'restore') {
   return {
     params: { server_id: serverProblems.server_not_found },

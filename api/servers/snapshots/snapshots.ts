@@ -75,7 +75,7 @@ function systemOf({ zone_slug, pool, disk_gb, template_id, username, ...server }
   return { zone_slug, pool, disk_gb, template_id, username, ssh_keys, password, instance_id }
 }
 
-/** The minutes suffice: a server has one snapshot made at a time. */
+/** Minutes are precise enough: a server makes one snapshot at a time. */
 function nameFor({ name }: ServerTable, now: number): string {
   return `${name} ${isoTime(now).slice(0, 16).replace('T', ' ')}`
 }
@@ -98,8 +98,7 @@ export async function restore(
     await guard(tx, server, 'restore')
     requireUnprotected(server)
     await requireMeans(tx, options, server, 'restore')
-    // The account is locked before the snapshot, as by orders.
-    // The schema requires one of the two.
+    // The account is locked before the snapshot, as in orders. The schema requires one of the two ids.
     const snapshot = await holdSnapshot(tx, accountId, backup_id as string)
     const field = snapshot_id === undefined ? 'backup_id' : 'snapshot_id'
     if (snapshot?.server_id !== server_id || snapshot.pool !== server.pool) {
