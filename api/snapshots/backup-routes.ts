@@ -102,7 +102,7 @@ function keepRoute(
     method: 'POST',
     ...object,
     path: `${object.path}/snapshot`,
-    // A repeat finds it as a snapshot.
+    // A repeated request finds the backup as a snapshot.
     load: async ({ actor: { accountId }, params: { backup_id } }) =>
       found(
         (await findSnapshot(db, accountId, backup_id, 'backup')) ??

@@ -24,14 +24,14 @@ import type { SnapshotTable } from './tables.ts'
 import { verifySoon } from './verification.ts'
 import { billedGb } from './view.ts'
 
-/** Backups of a server that are kept; the oldest goes once another one is ready. */
+/** The most backups kept of a server; the oldest is deleted once another backup is ready. */
 export const MOST_BACKUPS = 7
-/** Differences to one full backup, after which the next backup is full. */
+/** The most differences to one full backup; the next backup is full again. */
 export const MOST_DIFFERENCES = 6
-/** How long backups stay once their server is deleted, or their server's backups are off. */
+/** The days for which backups are kept after their server is deleted, or its backups are turned off. */
 export const BACKUPS_KEPT_DAYS = 7
 export const BACKUPS_KEPT_MS = BACKUPS_KEPT_DAYS * 24 * 3600_000
-/** Expiring backups that an account keeps: otherwise servers that come and go would fill a disk. */
+/** The most expiring backups of an account: otherwise short-lived servers would fill a disk. */
 const MOST_EXPIRING = 70
 const SOME = 200
 
@@ -57,8 +57,8 @@ export async function newestBackupAt(db: Queries, serverId: string): Promise<num
 }
 
 /**
- * The full backup of a server that its next one may be a difference to; null: the next one is full, too. So is the one
- * after a damaged backup: the damage may be in the full one, which all its differences share.
+ * Returns the full backup on which a server's next backup may build; null: the next one is full, too. The
+ * backup after a damaged one is full: the damage may be in the full backup that all its differences share.
  */
 export async function fullBackup(db: Queries, serverId: string): Promise<string | null> {
   const newest = await backupsOf(db, serverId)
@@ -72,8 +72,9 @@ export async function fullBackup(db: Queries, serverId: string): Promise<string 
 }
 
 /**
- * Records that a backup is available; null: it could not be made. The server's oldest backups make room for it.
- * @param expiresAt the time at which it goes, because its server is backed up no more; null: none
+ * Records that a backup is available; null: it could not be made. The server's oldest backups make room for
+ * it.
+ * @param expiresAt the time at which the backup is deleted, because its server's backups are off; null: none
  */
 export async function finishBackup(
   tx: Queries,
@@ -93,13 +94,14 @@ export async function finishBackup(
     : { ...state, status: 'error', deleted_at: now, failed_at: now }
   await writeSnapshot(tx, backupId, change)
   await tell(tx, made ? 'created' : 'failed', { ...row, ...change }, now)
-  // The host may have found the full copy damaged that this one was to be a difference to. If it is, others are looked at.
+  // A full copy in place of a difference may mean that the host found the earlier full copy damaged, so that
+  // copy is verified.
   if (made && !made.base && !made.isExported && row.base_id !== null) await verifySoon(tx, row.base_id, now)
   if (made && expiresAt === null) await planBoot(tx, row, now)
   if (made) await dropBeyond(tx, row.server_id, isUsing, now)
 }
 
-/** Deletes a server's backups beyond the newest; one that is in use goes with a later one. */
+/** Deletes a server's backups beyond the newest. A backup in use is deleted after a later backup. */
 async function dropBeyond(tx: Queries, serverId: string, isUsing: IsUsing, now: number): Promise<void> {
   const old = await backupsOf(tx, serverId)
     .select('snapshot_id')
@@ -112,7 +114,10 @@ async function dropBeyond(tx: Queries, serverId: string, isUsing: IsUsing, now: 
     if (!(await isUsing(tx, snapshot_id))) await dropSnapshot(tx, snapshot_id, now)
 }
 
-/** Gives the backups of a server that is backed up no more a time at which they go, and bounds those of the account. */
+/**
+ * Sets the time at which the backups of a server without further backups are deleted, and limits the
+ * account's expiring backups.
+ */
 export async function expireBackups(
   tx: Queries,
   { server_id, account_id }: { server_id: string; account_id: string },
@@ -131,7 +136,7 @@ export async function expireBackups(
     await writeSnapshot(tx, snapshot_id, { expires_at: now, updated_at: now })
 }
 
-/** Keeps the backups of a server that is backed up again. */
+/** Keeps the backups of a server whose backups are turned on again. */
 export function retainBackups(tx: Queries, serverId: string, now: number): Promise<void> {
   return setExpiry(tx, serverId, null, now)
 }
@@ -151,7 +156,7 @@ async function setExpiry(
     .execute()
 }
 
-/** Some of the backups whose time has come. */
+/** Queries some of the backups that have expired. */
 export function expiredBackups(db: Queries, now: number) {
   return expired.all(db, { now })
 }
@@ -168,7 +173,7 @@ const expired = prepared((db, { now }: { now: number }) =>
     .limit(SOME),
 )
 
-/** Deletes a backup whose time has come, unless a server is being created from it. */
+/** Deletes an expired backup, unless a server is being created from it. */
 export async function dropExpired(
   tx: Queries,
   backupId: string,
@@ -181,7 +186,7 @@ export async function dropExpired(
 }
 
 /**
- * Turns a backup into a snapshot of the same id, which is billed from now on, and stays.
+ * Turns a backup into a snapshot of the same id, which is billed from then on and does not expire.
  * @throws ApiError backup_not_found, backup_not_ready, quota_exceeded, insufficient_balance
  */
 export async function keepBackup(
@@ -222,7 +227,7 @@ export interface FailedBackup {
   fault: 'missing' | 'damaged' | 'unbootable'
 }
 
-/** A query of the accounts with failed backups about which no mail was sent, and since when. */
+/** Queries the accounts with failed backups about which no mail was sent, and since when. */
 export function failedBackups(db: Queries) {
   return db
     .selectFrom('snapshots')

@@ -86,7 +86,7 @@ export async function repriceSnapshotsOf(
     await db.transaction().execute(async (tx) => {
       const row = await writePrice(tx, snapshot_id, { ...price, updated_at: now })
         .where('priced_at', '=', priced_at)
-        // Another process may have moved it meanwhile.
+        // Another process may have moved the copy to the new price meanwhile.
         .where('price_month', '=', price_month)
         .returningAll()
         .executeTakeFirst()

@@ -9,7 +9,7 @@ const EVERY_MS = 6.5 * 24 * 3600_000
 
 export type BootResult = BootSign | 'unproven' | 'failed'
 
-/** Makes a new backup the one of its server that is booted, a week after the last one was. */
+/** Plans to boot a new backup, in place of its server's earlier ones, a week after the last boot. */
 export async function planBoot(
   tx: Queries,
   { server_id, snapshot_id }: Pick<SnapshotTable, 'server_id' | 'snapshot_id'>,
@@ -58,7 +58,10 @@ export async function postponeBoot(db: Queries, snapshotId: string, at: number |
     .execute()
 }
 
-/** Records how a backup started. One that did not stays available: its bytes are those of the server's disk. */
+/**
+ * Records how a backup started. A backup that did not start stays available: its bytes are those of the
+ * server's disk.
+ */
 export async function recordBoot(
   tx: Queries,
   snapshotId: string,

@@ -11,14 +11,14 @@ const https = process.getBuiltinModule('node:https')
 
 /** Each part is one request, and one step of an operation. */
 export const PART_BYTES = 8 * 2 ** 20
-/** Slower servers would keep a place of the account's operations for hours. */
+/** A slower remote server would occupy one of the account's operations for hours. */
 const PART_MS = 60_000
 const MAX_REDIRECTS = 5
 
 export interface DownloadOptions {
   clock: Clock
   lookup: Lookup
-  /** The addresses that files are fetched from: the public internet alone. */
+  /** The addresses from which files may be fetched: only the public internet. */
   addresses: Addresses
 }
 
@@ -32,13 +32,13 @@ export class DownloadError extends Error {
   }
 }
 
-/** A part of a file of another server. */
+/** A part of a file from a remote server. */
 export interface Fetched {
   content: AsyncIterable<Buffer>
   bytes: number
   /** The size of the whole file. */
   total: number
-  /** Tells this version of the file from another one; empty if the server does not. */
+  /** Identifies this version of the file; empty if the server gives no identifier. */
   version: string
 }
 
@@ -135,7 +135,7 @@ function partOf(reply: IncomingMessage, from: number): Fetched {
   return { content: exactly(reply, bytes), bytes, total, version }
 }
 
-/** @throws DownloadError if it breaks off, or has more bytes */
+/** @throws DownloadError if the reply breaks off, or has more bytes */
 async function* exactly(reply: IncomingMessage, bytes: number): AsyncGenerator<Buffer> {
   let left = bytes
   try {

@@ -19,7 +19,7 @@ import { dropSnapshot, insertSnapshot, lockSnapshot, requireSnapshot, writeSnaps
 import type { SnapshotTable } from './tables.ts'
 import { billedGb } from './view.ts'
 
-/** The files that are on their way to images, which take room on a host before anybody pays for them. */
+/** Files that are becoming images take room on a host before anybody pays for them. */
 export const fileQuota: Quota = {
   name: 'image_files_gb',
   description: 'Size in GB of all files that are being uploaded or imported as images or ISOs',
@@ -34,13 +34,14 @@ export const fileQuota: Quota = {
       .where('item_type', 'in', ['image', 'iso'])
       .where('status', 'in', ['uploading', 'creating'])
       .where('deleted_at', 'is', null)
-    // It rounds up to whole GB, as billedGb does. PostgreSQL sums bigints to numeric, which its driver hands over as text.
+    // The sum is rounded up to whole GB, as in billedGb. PostgreSQL sums bigints to numeric, which its driver
+    // hands over as text.
     return sql<number>`(SELECT (CAST(coalesce(sum(content_bytes), 0) AS bigint) + 1073741823) / 1073741824 FROM (${files}) AS files)`
   },
 }
 
 /**
- * Begins an image, or an ISO, from a file that the customer uploads, or that the service fetches.
+ * Begins to make an image or ISO from a file that the customer uploads or the service fetches.
  * @throws ApiError validation_failed, not_supported, quota_exceeded, insufficient_balance
  */
 export async function createFromFile(
@@ -86,7 +87,7 @@ export async function createFromFile(
 }
 
 /**
- * Records the size of a file that the service fetches, once that is known.
+ * Records the size of a file that the service fetches, once the size is known.
  * @throws ApiError quota_exceeded, image_not_found
  */
 export async function announceFile(
@@ -157,7 +158,7 @@ function changeUpload(db: Queries, snapshotId: string, offset: number, change: P
     .executeTakeFirst()
 }
 
-/** @returns the place from which the upload continues */
+/** @returns the offset from which the upload continues */
 async function resetUpload(db: Queries, snapshotId: string, now: number): Promise<number> {
   await writeSnapshot(db, snapshotId, { uploaded_bytes: 0, updated_at: now })
   return 0

@@ -54,7 +54,7 @@ const FAILURES: Record<Extract<SnapshotState, { state: 'failed' }>['code'], stri
 
 /** The progress, in percent, at which a download is complete. */
 const DOWNLOADED = 70
-/** A server of another one that does not answer gets this many tries for each part. */
+/** A remote server that does not answer gets this many tries for each part. */
 const TRIES = 4
 
 type ImportStep = Step<ImportData, SnapshotTable | undefined>
@@ -102,7 +102,7 @@ function sourceOf({ snapshot_id, sha256 = null, total }: ImportData, row: Snapsh
   return { owner: row.account_id, bytes: total ?? Number(row.content_bytes), sha256, ...(isIso && { isIso }) }
 }
 
-/** Brings a snapshot back that its host has lost. */
+/** Restores a snapshot to a host that has lost it. */
 async function bringSource(offsite: Offsite, snapshotId: string) {
   const back = await offsite.bring(snapshotId)
   if (back.state === 'copying') return again(ASK_MS)

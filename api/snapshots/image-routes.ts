@@ -85,7 +85,7 @@ function createRoute(options: ImagesOptions): Route {
   })
 }
 
-/** The ways to make an image, with the fields that each needs and those that it has no use for. */
+/** The ways to make an image, each with the fields that it requires and those that it forbids. */
 const sources = {
   snapshot_id: {
     make: createFromSnapshot,

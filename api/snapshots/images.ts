@@ -30,7 +30,7 @@ export interface ImagesOptions extends SnapshotsOptions {
   capacity: Capacity
   requireCover: (tx: Queries, accountId: string, added: number) => Promise<void>
   drivers: Drivers
-  /** The way to files of other servers. */
+  /** Downloads files from remote servers. */
   downloads: DownloadOptions
 }
 
@@ -49,13 +49,13 @@ export function importSubject(type: ImportedType, id: string): Subject {
 
 /** The data of the operation that makes an image. */
 export interface ImportData {
-  /** The snapshot that it is made from; missing: a file. */
+  /** The snapshot from which the image is made; undefined: it is made from a file. */
   snapshot_id?: string
   /** The hash that the file must have, if any. */
   sha256?: string | null
   /** The address of the file, if the service fetches it. */
   url?: string
-  /** The bytes of the file that are here, its size and its version at that address. */
+  /** The bytes received so far, the size of the file, and its version at that address. */
   received?: number
   total?: number
   version?: string

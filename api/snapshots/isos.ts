@@ -36,8 +36,8 @@ export const isoQuota: Quota = {
 }
 
 /**
- * Keeps an ISO until this transaction ends, after which the row of the server with it in its drive keeps it. One of the
- * operator needs no keeping: the catalogue can't lose it while a drive has it.
+ * Prevents the deletion of an ISO until this transaction ends; after that, the row of the server that uses it
+ * does. An operator's ISO needs no such lock: the catalogue keeps an ISO that is in a drive.
  * @throws ApiError validation_failed
  */
 export async function holdIso(

@@ -23,7 +23,10 @@ const columns = [
 const PARTED = { offsite_parts: 0, offsite_at: null, offsite_sha256: null } as const
 const EMPTY = { offsite_place: null, ...PARTED } as const
 
-/** Differences that are kept, or not yet removed off site, need the parts of their full copy there. */
+/**
+ * True for a full copy whose parts off site are needed by differences that are kept, or not yet removed
+ * there.
+ */
 function isBelow(eb: ExpressionBuilder<Schema, 'snapshots'>) {
   return eb.exists(
     eb
@@ -35,8 +38,8 @@ function isBelow(eb: ExpressionBuilder<Schema, 'snapshots'>) {
 }
 
 /**
- * The copy that has waited longest to be sent off site, or to be removed from there. Full copies below others are found,
- * too, to be put off: a query that passed over them would read them all each time.
+ * Finds the copy that has waited longest to be sent off site, or to be removed from there. Full copies that
+ * others need are found too, and postponed: a query that skipped them would read them all each time.
  */
 export function nextDue(db: Queries, now: number) {
   return db
@@ -63,7 +66,7 @@ export async function hasten(db: Queries, baseId: string, now: number): Promise<
   if (base) await writeSnapshot(db, baseId, { offsite_due_at: now })
 }
 
-/** Looks later at a deleted full copy that others need. */
+/** Postpones the removal of a deleted full copy that others need. */
 export function putOff(db: Queries, snapshotId: string, dueAt: number): Promise<void> {
   return writeSnapshot(db, snapshotId, { offsite_due_at: dueAt })
 }
@@ -75,8 +78,8 @@ export function findOffsite(db: Queries, snapshotId: string): Promise<OffsiteRow
 const SOME = 500
 
 /**
- * Makes all copies due that are not in this place: another one, or none, was set before. Those that can't be read, and so
- * are never verified, stay.
+ * Makes all copies due that are not in this place, because the operator set another place before, or none.
+ * Copies that can't be read, and so are never verified, are left alone.
  */
 export async function sendAllTo(db: Queries, place: string, now: number): Promise<void> {
   for (;;) {
@@ -104,13 +107,16 @@ export function noteParts(db: Queries, snapshotId: string, place: string, parts:
   return writeKept(db, snapshotId, { offsite_place: place, offsite_parts: parts })
 }
 
-/** Notes that a copy is whole off site, unless it was deleted meanwhile: then it is due to be removed from there. */
+/**
+ * Notes that a copy is complete off site, unless it was deleted meanwhile: a deleted copy is due to be
+ * removed from there.
+ */
 export async function noteSent(db: Queries, snapshotId: string, sha256: string, now: number): Promise<void> {
   const whole = { offsite_at: now, offsite_sha256: sha256 }
   await writeKept(db, snapshotId, { ...whole, offsite_due_at: null, offsite_fault: null })
 }
 
-/** Notes that a copy off site is not whole any more. */
+/** Notes that a copy off site is incomplete from here on. */
 export function noteParted(db: Queries, snapshotId: string): Promise<void> {
   return writeSnapshot(db, snapshotId, PARTED)
 }
@@ -124,7 +130,7 @@ export function postpone(db: Queries, snapshotId: string, dueAt: number, fault: 
   return writeSnapshot(db, snapshotId, { offsite_due_at: dueAt, offsite_fault: fault.slice(0, 500) })
 }
 
-/** Notes that the copy off site is damaged. It is made anew if its host still has it. */
+/** Notes that the copy off site is damaged. It is sent again if its host still has it. */
 export function noteDamaged(db: Queries, snapshotId: string, dueAt: number, fault: string): Promise<void> {
   return writeSnapshot(db, snapshotId, {
     ...PARTED,
@@ -134,8 +140,8 @@ export function noteDamaged(db: Queries, snapshotId: string, dueAt: number, faul
 }
 
 /**
- * Sends all differences to a full copy again that is damaged off site. They still count as there: some may have brought
- * the full copy along, and their host may have lost them.
+ * Makes all differences to a full copy that is damaged off site due to be sent again. They still count as
+ * there: some may have sent the full copy with them, and their host may have lost them.
  */
 export async function sendAbove(db: Queries, baseId: string, dueAt: number, fault: string): Promise<void> {
   const above = await db

@@ -28,13 +28,13 @@ import {
 import { Ongoing } from './ongoing.ts'
 
 const LOOK_EVERY_MS = 15_000
-/** The time after which a copy is tried again that could not be sent or removed. */
+/** The pause before the next try if a copy could not be sent or removed. */
 const RETRY_MS = 5 * 60_000
-/** The time after which a copy is tried again that its host could not export: each try may fill its room. */
+/** The pause before the next try if a host could not export a copy: each try may fill its disk. */
 const COSTLY_MS = 6 * 3600_000
-/** The time after which a deleted full copy is looked at again that others need. */
+/** The pause before the next check of a deleted full copy that others need. */
 const NEEDED_MS = 60 * 60_000
-/** Copies that are brought back at once. Each takes four parts of the memory. */
+/** The most copies that are brought back at once. Each takes the memory of four parts. */
 const AT_ONCE = 2
 
 interface OffsiteOptions {
@@ -50,21 +50,21 @@ interface OffsiteOptions {
 /** A copy on its way back to its host. Once it is there, its host lists it. */
 export type BringState =
   | { state: 'copying'; progress: number }
-  /** There is no whole copy off site. */
+  /** No complete copy exists off site. */
   | { state: 'absent' }
   | Failure
 
 interface Failure {
   state: 'failed'
-  /** `unavailable`: the place or the host, so that the next call tries again. */
+  /** `unavailable`: the place or the host does not answer, so the next call tries again. */
   code: 'unavailable' | 'disk_full' | 'damaged'
 }
 
-/** A copy that is read off site, without being brought back. */
+/** The state of a copy that is read off site to check it, without being brought back. */
 export type CheckState =
   | { state: 'reading' }
   | { state: 'intact' }
-  /** It is damaged or away. A damaged one is sent again. */
+  /** The copy is damaged or missing. A damaged copy is sent again. */
   | { state: 'failed' }
 
 /** Copies snapshots, images and backups off site, removes them from there with their rows, and brings them back. */
@@ -110,12 +110,12 @@ export class Offsite {
     await Promise.all([this.#bringing.settled(), this.#checking.settled()])
   }
 
-  /** True if a row's copy is whole in the place that is set. */
+  /** True if a row's copy is complete in the operator's current place. */
   has({ offsite_at, offsite_place }: Pick<OffsiteRow, 'offsite_at' | 'offsite_place'>): boolean {
     return offsite_at !== null && offsite_place !== null && offsite_place === this.place
   }
 
-  /** Sends and removes all that is due, one copy at a time, so that customers keep the line to themselves. */
+  /** Sends and removes all due copies, one at a time, to leave the bandwidth to customers. */
   async look(): Promise<void> {
     const { db, clock, log, vault } = this.#options
     if (!vault) return
@@ -134,7 +134,7 @@ export class Offsite {
         log.error({ err: error, snapshot_id }, 'a copy could not be sent off site, or removed; trying again')
         const isCostly = error instanceof DriverError && ['disk_full', 'start_failed'].includes(error.code)
         await postpone(db, snapshot_id, clock.now() + (isCostly ? COSTLY_MS : RETRY_MS), messageOf(error))
-        // The others would only wait for the same place.
+        // Other copies would only wait for the same place.
         if (error instanceof PlaceError) return
       }
     }
@@ -144,7 +144,7 @@ export class Offsite {
     const { db, clock, drivers } = this.#options
     const files = drivers.at(pool).snapshotFiles
     let done = row.offsite_place === vault.place ? row.offsite_parts : 0
-    // It is noted before the first part, so that a copy that is deleted now leaves nothing there.
+    // The place is noted before the first part, so that a copy deleted meanwhile leaves nothing there.
     let isWanted = await noteParts(db, snapshot_id, vault.place, done)
     if (!isWanted) return
     const noted = async (parts: number) => {
@@ -157,7 +157,7 @@ export class Offsite {
     const sent = await vault
       .send(files, snapshot_id, { done, noted, there })
       .catch(async (error: unknown) => {
-        // An export of which nothing is sent would only take room; another one is made in time.
+        // An export of which nothing was sent would only take up space; a later try makes another.
         if (done === 0) await this.#release(files, snapshot_id)
         throw error
       })
@@ -177,7 +177,7 @@ export class Offsite {
 
   async #remove(vault: Vault, { snapshot_id, base_id, offsite_place }: OffsiteRow): Promise<void> {
     const { db, clock, log } = this.#options
-    // A removal that is cut off must not leave parts that a difference believes to be whole.
+    // An interrupted removal must not leave parts that a difference takes for a complete copy.
     await noteParted(db, snapshot_id)
     if (offsite_place === vault.place) await vault.remove(snapshot_id)
     else if (offsite_place)
@@ -232,7 +232,7 @@ export class Offsite {
     if (damagedId !== snapshot_id) await sendAbove(db, damagedId, dueAt, reason)
   }
 
-  /** Begins or continues to read a copy off site whole, and returns the state immediately, as drivers do. */
+  /** Begins or continues to read a whole copy off site, and returns the state immediately, as drivers do. */
   async check(snapshotId: string): Promise<CheckState> {
     const known = this.#checking.find(snapshotId)
     if (known && 'result' in known) return known.result

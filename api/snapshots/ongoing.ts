@@ -1,18 +1,18 @@
 import type { Clock } from '../clock.ts'
 
-/** A result that nobody has asked about for this long is forgotten. */
+/** A result that no call fetched within this time is dropped. */
 const TOLD_FOR_MS = 5 * 60_000
 
 interface Work<Result> {
   /** The share that is done, 0 to 1. */
   progress: number
-  /** The result, until it is told, or too old to be told; null: the work goes on. */
+  /** The result, until a call fetches it or it is too old; null: the work continues. */
   ended: { result: Result; at: number } | null
   /** Never fails. */
   done: Promise<void>
 }
 
-/** Work by id, which goes on after the call that began it. A later call is told its result, once. */
+/** Runs work by id, which continues after the call that began it. A later call gets its result, once. */
 export class Ongoing<Result> {
   readonly #clock: Clock
   readonly #works = new Map<string, Work<Result>>()
@@ -21,7 +21,10 @@ export class Ongoing<Result> {
     this.#clock = clock
   }
 
-  /** The progress of work that goes on, or the result of work that ended and was not told; null if there is none. */
+  /**
+   * Returns the progress of ongoing work, or the result of ended work that no call has got yet; null if there
+   * is none.
+   */
   find(id: string): { progress: number } | { result: Result } | null {
     const known = this.#works.get(id)
     if (!known?.ended) return known ? { progress: known.progress } : null
@@ -31,8 +34,8 @@ export class Ongoing<Result> {
   }
 
   /**
-   * Begins work, unless it goes on already.
-   * @param work never fails; null has nothing to tell
+   * Begins work, unless work with this id is in progress.
+   * @param work never fails; a result of null is not kept
    */
   begin(id: string, work: (progress: (share: number) => void) => Promise<Result | null>): void {
     const known = this.#works.get(id)
@@ -48,7 +51,7 @@ export class Ongoing<Result> {
     })
   }
 
-  /** Resolves when no work goes on. */
+  /** Resolves when no work is in progress. */
   async settled(): Promise<void> {
     await Promise.all([...this.#works.values()].map(({ done }) => done))
   }

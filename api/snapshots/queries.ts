@@ -11,7 +11,7 @@ export function billedSnapshots(db: Queries, servers: ServerProjects) {
   return db
     .selectFrom('snapshots')
     .leftJoin(servers(db).as('copied'), (join) =>
-      // A deleted one stays with its account when its server moves to another.
+      // A deleted snapshot stays with its account when its server moves to another account.
       join
         .onRef('copied.server_id', '=', 'snapshots.server_id')
         .onRef('copied.account_id', '=', 'snapshots.account_id'),
@@ -41,7 +41,10 @@ const ofClosed = prepared((db, { moment }: { moment: number }) =>
     .limit(SOME),
 )
 
-/** Snapshots of a pool of which something may be left on its host: deleted ones, and those that could not be made. */
+/**
+ * Queries the snapshots of a pool that may have left files on its host: deleted ones, and those that could
+ * not be made.
+ */
 export function undiscardedSnapshots(db: Queries, pool: string) {
   return db
     .selectFrom('snapshots')
@@ -57,7 +60,7 @@ export function undiscardedSnapshots(db: Queries, pool: string) {
     .execute()
 }
 
-/** The zones and templates of all copies: the catalogue may not lose them. */
+/** Queries the zones and templates of all copies, which the catalogue must keep. */
 export function systemsOfCopies(db: Queries) {
   return db
     .selectFrom('snapshots')
@@ -78,7 +81,10 @@ export function keptCopies(db: Queries, pool: string | null) {
   return (pool === null ? kept : kept.where('pool', '=', pool)).execute()
 }
 
-/** The newest snapshot or backup of a server that can be restored. @param isThere whether its files can be had */
+/**
+ * The newest snapshot or backup of a server that can be restored. @param isThere true if its files are
+ * available
+ */
 export async function newestCopy(
   db: Queries,
   serverId: string,

@@ -74,13 +74,16 @@ export const snapshotQuota: Quota = {
   count: (db, accountId) => countIn(ofAccount(db, accountId)),
 }
 
-/** The facts of a snapshot or an image that is made. */
+/** The facts about a snapshot or an image once it is made. */
 export type Copy = Omit<Extract<SnapshotState, { state: 'ready' }>, 'state'>
 
-/** A copy is verified this long after it was made: later than the night in which all are made, and within a day. */
+/** The time from making a copy to verifying it: after the night in which all are made, and within a day. */
 const FIRST_VERIFIED_MS = 8 * 3600_000
 
-/** The columns of a copy once it is made. One that can be neither read nor exported is due for nothing. */
+/**
+ * The columns of a copy once it is made. A copy that can be neither read nor exported is never verified or
+ * sent.
+ */
 export function copyColumns({ bytes, diskGb, consistency, base, isOpaque }: Copy, now: number) {
   return {
     ...{ bytes, disk_gb: diskGb, consistency },
@@ -111,8 +114,8 @@ type Begun = Pick<
   Partial<Pick<SnapshotTable, 'status' | 'os_family' | 'content_bytes' | 'labels' | 'base_id'>>
 
 /**
- * Checks that an account may have another snapshot or image, for which the balance must last as if its disk were full.
- * The account's row is locked from here on.
+ * Checks that an account may have another snapshot or image, whose cost the balance must cover as if the disk
+ * were full. The account's row is locked from here on.
  * @returns the account
  * @throws ApiError quota_exceeded, insufficient_balance
  */
@@ -150,14 +153,14 @@ export async function insertSnapshot(tx: Queries, begun: Begun, now: number): Pr
     ...{ created_at: now, updated_at: now, deleted_at: null, discarded: 0 },
   }
   await tx.insertInto('snapshots').values(row).execute()
-  // A backup has its event once it is made.
+  // The event of a backup follows once it is made.
   if (row.item_type !== 'backup') await tell(tx, 'created', row, now)
   return row
 }
 
 /**
  * Records that a snapshot or an image is available, and begins its billing.
- * @param made null: it could not be made, for a reason that only images show
+ * @param made null: it could not be made; only images show the reason
  */
 export async function finishSnapshot(
   tx: Queries,
@@ -171,7 +174,7 @@ export async function finishSnapshot(
   if (row?.status !== 'creating') return
   const priced = await pricedFor(tx, catalog, row.account_id)
   const price = made && snapshotPrice(priced, row.zone_slug, billedGb(made.bytes), now)
-  // An ISO came from elsewhere, where it still is.
+  // ISOs are not copied off site: their source still has them.
   const isOffsite = row.item_type !== 'iso'
   const copy = made && { ...copyColumns(made, now), ...(isOffsite ? {} : { offsite_due_at: null }) }
   const status = made ? ('available' as const) : ('error' as const)
@@ -182,7 +185,10 @@ export async function finishSnapshot(
   await tell(tx, 'updated', { ...row, ...change }, now)
 }
 
-/** Deletes a snapshot, image or backup, whose row need not be locked: it ends its billing, and a later sweep removes it from its host. */
+/**
+ * Deletes a snapshot, image or backup, whose row need not be locked. Its billing ends, and a later sweep
+ * removes it from its host.
+ */
 export async function dropSnapshot(tx: Queries, snapshotId: string, now: number): Promise<void> {
   const row = await lockSnapshot(tx, snapshotId)
   if (!row) return
@@ -278,7 +284,7 @@ export async function writeSnapshot(
   await tx.updateTable('snapshots').set(change).where('snapshot_id', '=', snapshotId).execute()
 }
 
-/** Writes to a row unless it was deleted. @returns false: it was */
+/** Writes to a row unless it was deleted. @returns false if it was deleted */
 export async function writeKept(
   tx: Queries,
   snapshotId: string,

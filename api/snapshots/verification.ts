@@ -27,8 +27,8 @@ export function unverifiedCopies(db: Queries, pool: string, now: number, limit: 
 }
 
 /**
- * Records how a copy was found. A damaged one can't be restored any more and costs nothing; its files stay on the host
- * for the operator.
+ * Records the result of a verification. A damaged copy can't be restored any more and costs nothing; its
+ * files stay on the host for the operator.
  * @returns true if it is a damaged backup
  */
 export async function recordVerified(
@@ -40,7 +40,7 @@ export async function recordVerified(
   const row = await lockSnapshot(tx, snapshotId)
   if (row?.status !== 'available') return false
   const isIntact = found.state === 'intact'
-  // The bytes that started once are the same.
+  // A copy that once booted has the same bytes.
   const verified_by = row.verified_by ?? 'hash'
   const change: Partial<SnapshotTable> = isIntact
     ? { verified_at: now, verified_by, verify_due_at: now + WEEK_MS, updated_at: now }
@@ -62,8 +62,8 @@ export async function recordVerified(
 }
 
 /**
- * Looks at once at the copies that share a full copy with a damaged one: the damage may be in that, and then
- * all of them have it. One that was looked at a moment ago is left.
+ * Makes the copies due for verification that share a full copy with a damaged one: damage in the full copy
+ * affects all of them. A copy that was verified within the hour is left alone.
  */
 export async function verifySharing(
   db: Queries,
@@ -82,7 +82,7 @@ export async function verifySharing(
     .execute()
 }
 
-/** Looks at a copy at once. */
+/** Makes a copy due for verification at once. */
 export async function verifySoon(db: Queries, snapshotId: string, now: number): Promise<void> {
   await db
     .updateTable('snapshots')
@@ -92,17 +92,17 @@ export async function verifySoon(db: Queries, snapshotId: string, now: number): 
     .execute()
 }
 
-/** Looks again at a copy in a week that is off site alone. */
+/** Makes a copy that exists only off site due for verification in a week. */
 export function verifyLater(db: Queries, snapshotId: string, now: number): Promise<void> {
   return verifyAt(db, snapshotId, now + WEEK_MS)
 }
 
-/** Looks at a copy at another time. */
+/** Changes the time at which a copy is verified. */
 export function verifyAt(db: Queries, snapshotId: string, at: number): Promise<void> {
   return writeSnapshot(db, snapshotId, { verify_due_at: at })
 }
 
-/** Counts copies by how they were found, for the operator. */
+/** Counts copies by the results of their verification, for the operator. */
 export async function countCopies(db: Queries, now: number) {
   return db
     .selectFrom('snapshots')

@@ -68,7 +68,7 @@ export function offeredIsoView({ isoId, slug, title }: OfferedIso): Iso {
   }
 }
 
-/** The fields of a copy that a file may be received for. */
+/** The fields of an image or ISO whose file may be received in parts. */
 function fileView(row: SnapshotTable) {
   return {
     name: row.name,

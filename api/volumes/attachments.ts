@@ -101,7 +101,7 @@ export async function isAttaching(db: Queries, serverId: string): Promise<boolea
 }
 
 /**
- * Begins to bring a volume back to where its row says, after a command that came too late moved it.
+ * Begins to return a volume to the place in its row, after a late command moved it.
  * @param volume the row as it was read; nothing happens if it changed since
  * @param holder the server whose machine has the volume; null: none has it
  * @throws ApiError operation_in_progress
@@ -128,7 +128,7 @@ export async function returnVolume(
 
 /**
  * Takes all volumes from a server that is gone. They stay in the account.
- * @param isMeant selects some of them
+ * @param isMeant selects the volumes to detach
  */
 export async function leaveVolumes(
   tx: Queries,

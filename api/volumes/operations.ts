@@ -26,7 +26,7 @@ export const plans: Record<VolumeOperation, { step: string; deadlineMs: number }
   attach_volume: { step: 'attach', deadlineMs: 10 * MINUTE_MS },
   detach_volume: { step: 'detach', deadlineMs: 10 * MINUTE_MS },
   resize_volume: { step: 'grow', deadlineMs: 10 * MINUTE_MS },
-  // It is not subject to it (Procedure.endsDone).
+  // A delete ignores its deadline (Procedure.endsDone).
   delete_volume: { step: 'remove', deadlineMs: 60 * MINUTE_MS },
 }
 

@@ -126,7 +126,8 @@ function growing({ clock, drivers }: ProcedureOptions): Parts<VolumeOperations['
 
 function removing({ clock, drivers }: ProcedureOptions): Parts<object> {
   return {
-    // It may be gone already, although the host did not say so: an empty one would take its place.
+    // The volume may be deleted already without the host's confirmation; a new one in its place would be
+    // empty.
     endsDone: true,
     step: async (_operation, { volume_id, pool }) => {
       await drivers.at(pool).removeVolume(volume_id)

@@ -18,7 +18,7 @@ export function billedVolumes(db: Queries, servers: Lent<{ server_id: string; pr
     ])
 }
 
-/** The volumes that a server has, or is about to. */
+/** Queries the volumes that a server has, or is about to get. */
 export function volumesOn(db: Queries, serverId: string) {
   return db
     .selectFrom('volumes')
@@ -29,7 +29,7 @@ export function volumesOn(db: Queries, serverId: string) {
     .execute()
 }
 
-/** The zones that have volumes: the catalogue may not lose them. */
+/** Queries the zones that have volumes, which the catalogue must keep. */
 export function zonesWithVolumes(db: Queries) {
   return db.selectFrom('volumes').select('zone_slug').distinct().where('deleted_at', 'is', null)
 }
@@ -44,7 +44,7 @@ export function keptVolumes(db: Queries, pool: string) {
     .execute()
 }
 
-/** Returns the rows of these volumes of a pool, also of deleted ones, as far as they say where each should be. */
+/** Returns the columns that say where each of these volumes of a pool should be, including deleted ones. */
 export function volumesAmong(db: Queries, pool: string, ids: readonly string[]) {
   return inParts(ids, (some) =>
     db
@@ -56,7 +56,7 @@ export function volumesAmong(db: Queries, pool: string, ids: readonly string[]) 
   )
 }
 
-/** The servers of an account's volumes, in the form of the links of firewalls. */
+/** Queries the servers of an account's volumes, in the same columns as the links of firewalls. */
 export function volumeLinks(db: Queries, accountId: string) {
   return db
     .selectFrom('volumes')

@@ -48,7 +48,7 @@ export async function repriceVolumesOf(
     if (!zone || price?.price_month === volume.price_month) continue
     await db.transaction().execute(async (tx) => {
       const row = await lockVolume(tx, volume_id)
-      // Another process may have moved it meanwhile.
+      // Another process may have moved the volume to the new price meanwhile.
       if (!row || row.price_month !== volume.price_month) return
       await moveToPrice(tx, catalog, zone, row, { from: row.priced_at, at, now })
     })
@@ -64,6 +64,6 @@ async function moveToPrice(
 ): Promise<void> {
   const price = volumePrice(catalog, zone, row.size_gb, from)
   await updateVolume(tx, row, { ...price, priced_at: from, updated_at: now })
-  // One that is being deleted costs nothing any more.
+  // A volume that is being deleted costs nothing.
   if (row.status !== 'deleting') await changeRate(tx, billedVolume(row), price, at)
 }

@@ -41,12 +41,12 @@ export function accountVolumes(db: Queries, accountId: string) {
   return present(db).where('account_id', '=', accountId).selectAll().execute()
 }
 
-/** Reads a volume, even one that was deleted. */
+/** Reads a volume, even a deleted one. */
 export function getVolume(db: Queries, volumeId: string): Promise<VolumeTable> {
   return db.selectFrom('volumes').selectAll().where('volume_id', '=', volumeId).executeTakeFirstOrThrow()
 }
 
-/** The volume's row, which no other transaction changes until this one ends; undefined: it was deleted. */
+/** Locks a volume's row until this transaction ends; undefined: the volume was deleted. */
 export function lockVolume(tx: Queries, volumeId: string): Promise<VolumeTable | undefined> {
   return tx
     .updateTable('volumes')
@@ -80,14 +80,14 @@ export async function insertVolume(tx: Queries, row: VolumeTable): Promise<void>
   await recordVolume(tx, 'volume.created', row, row.created_at)
 }
 
-/** A query of the size of all volumes of an account in GB. */
+/** Queries the size of all volumes of an account in GB. */
 export function sizesOf(db: Queries, accountId: string): RawBuilder<number> {
   const sizes = present(db).where('account_id', '=', accountId).select('size_gb')
   // PostgreSQL sums bigints to numeric, which its driver hands over as text.
   return sql<number>`(SELECT CAST(coalesce(sum(size_gb), 0) AS bigint) FROM (${sizes}) AS sizes)`
 }
 
-/** A query of an account's volumes. */
+/** Queries an account's volumes. */
 export function volumesIn(db: Queries, accountId: string) {
   return present(db).where('account_id', '=', accountId)
 }

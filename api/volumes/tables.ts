@@ -15,7 +15,7 @@ export interface VolumeTable {
   pool: string
   size_gb: number
   status: 'available' | 'attaching' | 'attached' | 'detaching' | 'deleting'
-  /** The server that has it, or is about to. */
+  /** The server that has it, or is about to get it. */
   server_id: string | null
   /** Its path in the guest. */
   device: string | null

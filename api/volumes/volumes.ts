@@ -107,10 +107,11 @@ export async function createVolume(
 }
 
 /**
- * Changes the name and labels of a volume, or begins to grow it. Room, quota and money for the new size are taken with the request.
+ * Changes the name and labels of a volume, or begins to grow it. The request takes the disk space, quota and
+ * money for the new size.
  * @returns the operation that grows it; null: there is none
- * @throws ApiError validation_failed, volume_not_found, operation_in_progress, quota_exceeded, insufficient_balance,
- * capacity_unavailable
+ * @throws ApiError validation_failed, volume_not_found, operation_in_progress, quota_exceeded,
+ * insufficient_balance, capacity_unavailable
  */
 export async function changeVolume(
   options: VolumesOptions,
