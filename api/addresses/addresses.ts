@@ -196,8 +196,8 @@ export async function releaseAddress(
 }
 
 /**
- * Runs a change of an address while its current server and its next one are locked. Servers are locked first and in one
- * order, then the account, as everywhere. If the address moved meanwhile, it starts again.
+ * Runs a change of an address while its current server and its next one are locked. Servers are locked first
+ * and in one order, then the account, as everywhere. If the address moved meanwhile, the change starts again.
  * @throws ApiError address_not_found
  */
 async function withLockedServers<Result>(

@@ -17,6 +17,7 @@ export const addresses = feature({
   routes: addressRoutes,
   events,
   quotas: [addressQuota],
-  // Operators are asked who had an address. It is longer than addresses are held back from other accounts.
+  // Operators are asked who had an address. The days exceed the time for which addresses are held back from
+  // other accounts.
   cleaning: () => ({ old: { addresses: { days: 90, delete: forgetAddresses } } }),
 })

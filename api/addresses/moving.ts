@@ -3,7 +3,7 @@ import type { Queries } from '../database/database.ts'
 import type { AddressTable } from './tables.ts'
 import { addressPrice, giveBack, takeGivenAddress } from './taking.ts'
 
-/** The addresses that a server has: those that it was created with, and reserved ones of its account. */
+/** Returns a server's addresses: those created with it, and those reserved by its account. */
 export async function addressesOn(db: Queries, serverId: string) {
   const rows = await db
     .selectFrom('addresses')
@@ -25,8 +25,8 @@ export function priceOfAddresses(catalog: Catalog, rows: readonly AddressTable[]
 }
 
 /**
- * Gives the addresses of a server to another account, as other objects without a reverse DNS name: `berthd trace` knows
- * who had them when, and each account pays for its time.
+ * Moves the addresses of a server to another account as new rows without reverse DNS names. So `berthd trace`
+ * shows who had an address when, and each account pays for its own time.
  * @param catalog at the prices of the other account
  */
 export async function moveAddresses(
@@ -40,7 +40,7 @@ export async function moveAddresses(
     await giveBack(tx, row, now)
     const zone = findZone(catalog, zone_slug)
     const wanted = { ...to, family, server_id, goes_with }
-    // The catalogue may not lose the range of an address that an account has.
+    // The catalogue keeps the range of an address that an account has, so this should never fail.
     if (!zone || !(await takeGivenAddress(tx, catalog, zone, wanted, address, now)))
       throw new Error(`address ${address} could not be moved`)
   }

@@ -5,7 +5,7 @@ import { boundedFetch, NoAnswer } from '../outgoing.ts'
 
 const TTL_S = 3600
 const PATIENCE_MS = 10_000
-/** The records of a turn share what was asked about zones. */
+/** The records of one turn share the replies about zones. */
 const ZONES_KNOWN_MS = 60_000
 /** Labels of the host part of an IPv6 name: each customer has a whole /64, so no zone begins within one. */
 const HOST_LABELS = 16
@@ -13,7 +13,7 @@ const HOST_LABELS = 16
 /** A name server refuses a record. The message says why, for the operator. */
 export class RecordRefused extends Error {}
 
-/** A name server that is given reverse DNS names. */
+/** A name server to which reverse DNS names are sent. */
 export interface NameServer {
   /** Its name, without the key. */
   readonly place: string
@@ -29,7 +29,7 @@ export function openNameServer(settings: NameServerSettings, clock: Clock): Name
   return settings.kind === 'pdns' ? new PowerDns(settings, clock) : new Rfc2136(settings)
 }
 
-/** PowerDNS by its HTTP API. The zone of a name is the longest that it has. */
+/** Sends records through PowerDNS's HTTP API, to the longest of its zones that contains the name. */
 class PowerDns implements NameServer {
   readonly place: string
   readonly #api: string
@@ -59,7 +59,7 @@ class PowerDns implements NameServer {
   async #zoneOf(name: string): Promise<string> {
     const labels = name.split('.')
     const first = name.endsWith('.ip6.arpa.') ? HOST_LABELS : 1
-    // The last four are two labels of a delegated zone at least, the top ones, and the empty root.
+    // The shortest delegated zone, such as 192.in-addr.arpa., splits into four parts.
     for (let at = first; at <= labels.length - 4; at++) {
       const zone = labels.slice(at).join('.')
       if (await this.#has(zone)) return zone
@@ -92,7 +92,7 @@ class PowerDns implements NameServer {
       redirect: 'error',
       signal: late.signal,
     }).finally(() => isDone.abort())
-    // No record would do better.
+    // With a wrong key, other records would fail too.
     if (response.status === 401 || response.status === 403) throw new NoAnswer('PowerDNS refuses the key')
     return response
   }
@@ -104,12 +104,18 @@ async function faultIn(response: Response): Promise<string> {
   return isTold ? String(body.error).slice(0, 200) : 'no reason given'
 }
 
-/** Answers of a name server by which it refuses an update. */
+/** Replies by which a name server refuses an update. */
 const REFUSED = /\b(REFUSED|NOTAUTH|NOTZONE|NXDOMAIN|SERVFAIL|FORMERR|NOTIMP|BADSIG|BADKEY|BADTIME)\b/
-/** Words of `nsupdate` if no name server was reached. All else is about the record: one must not hold up the others. */
+/**
+ * Messages of `nsupdate` if no name server was reached. Any other error concerns one record, which must not
+ * delay the others.
+ */
 const NOT_REACHED = /timed out|timeout|unreachable|refused|not reach|not be reached|cancell?ed|end of file/i
 
-/** Any name server with dynamic updates, signed by TSIG, by bind's `nsupdate`. It finds the zone of a name itself. */
+/**
+ * Sends dynamic updates, signed with TSIG, to any name server through BIND's `nsupdate`, which finds the zone
+ * itself.
+ */
 class Rfc2136 implements NameServer {
   readonly place: string
   readonly #settings: Extract<NameServerSettings, { kind: 'rfc2136' }>
@@ -141,7 +147,7 @@ class Rfc2136 implements NameServer {
         const reason = said || 'nsupdate can not be run: is bind9-dnsutils installed?'
         reject(new NoAnswer(`${server} can't be reached: ${reason}`))
       })
-      // If it ends before it has read all, its exit code says why.
+      // If `nsupdate` ends before it has read everything, its exit code says why.
       running.stdin?.on('error', () => {}).end(script)
     })
   }

@@ -18,7 +18,7 @@ export function billedAddresses(db: Queries, servers: Lent<{ server_id: string; 
     ])
 }
 
-/** The addresses that accounts have: the catalogue may not lose their ranges. */
+/** Queries the addresses that accounts have, whose ranges the catalogue must keep. */
 export function heldAddresses(db: Queries) {
   return db.selectFrom('addresses').select(['zone_slug', 'address']).where('released_at', 'is', null)
 }

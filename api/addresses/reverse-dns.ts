@@ -16,7 +16,7 @@ const LOOK_EVERY_MS = 10_000
 const LONGEST_PAUSE_MS = 300_000
 /** Records that one turn sends. */
 const AT_ONCE = 50
-/** Records are sent again after this time, in case that others have changed them. */
+/** Records are sent again after this time, in case somebody else has changed them. */
 const SEND_AGAIN_MS = 24 * 3600_000
 const FIRST_RETRY_MS = 60_000
 const LONGEST_RETRY_MS = 3600_000
@@ -32,8 +32,8 @@ interface ReverseDnsOptions {
 type Due = Pick<ReverseRecordTable, 'address' | 'name'> & { failures: number | null }
 
 /**
- * Gives a name server the reverse DNS names of addresses, and deletes those of released ones. It compares the names that
- * addresses have with those that were sent, so no change is missed.
+ * Sends the reverse DNS names of addresses to a name server, and deletes those of released addresses. It
+ * compares the names that addresses have with those that were sent, so no change is missed.
  */
 export class ReverseDns {
   readonly #options: ReverseDnsOptions
@@ -103,7 +103,7 @@ export class ReverseDns {
     } catch (error) {
       if (!(error instanceof RecordRefused || error instanceof NoAnswer)) throw error
       const pauseMs = Math.min(FIRST_RETRY_MS * 2 ** (attempt.failures - 1), LONGEST_RETRY_MS)
-      // Others come first, in case that only this one gets no answer.
+      // Other records come first, in case only this one gets no answer.
       await this.#note(address, { look_at: clock.now() + pauseMs })
       if (error instanceof NoAnswer) throw error
       log.warn({ address, reason: messageOf(error) }, 'a reverse DNS name was refused; trying again')
@@ -118,7 +118,7 @@ export class ReverseDns {
   }
 }
 
-/** Returns records to delete, before the next customer has the address, and then those to set. */
+/** Returns records to delete, which must precede the next customer of the address, and then those to set. */
 async function dueRecords(db: Queries, place: string, now: number): Promise<Due[]> {
   const gone = await db
     .selectFrom('reverse_records as record')
@@ -128,7 +128,7 @@ async function dueRecords(db: Queries, place: string, now: number): Promise<Due[
     .where((eb) =>
       eb.or([eb('record.name', 'is not', null), eb('place', '<>', place), eb('look_at', '<=', now)]),
     )
-    // Those that failed come last: bad names of one customer hold up nobody else's.
+    // Records that failed come last, so that one customer's bad names delay nobody else's.
     .orderBy((eb) => eb.fn.coalesce('failures', eb.val(0)))
     .orderBy((eb) => eb.fn.coalesce('look_at', eb.val(0)))
     .limit(AT_ONCE)

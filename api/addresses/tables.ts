@@ -16,7 +16,7 @@ export interface AddressTable {
   /** An IPv4 address, or a whole /64 of IPv6. */
   address: string
   server_id: string | null
-  /** The server that it was created with, and is released with. */
+  /** The server with which it was created, and will be released. */
   goes_with: string | null
   reverse_dns: string | null
   /** JSON. */
@@ -30,15 +30,15 @@ export interface AddressTable {
   released_at: number | null
 }
 
-/** A record that a name server may have. It is written before the name server is asked, and deleted after the record. */
+/** A record that a name server may have. The row is written before the record is sent, and deleted after it. */
 export interface ReverseRecordTable {
   address: string
   /** The name that was last sent; null: the record's deletion. */
   name: string | null
   /** The name server, as its setting names it without the key. */
   place: string
-  /** Attempts that failed since the last one that did not. */
+  /** The number of failed attempts since the last success. */
   failures: number
-  /** The time to send it again: soon after a failure, or a day later, in case that others have changed it. */
+  /** The time to send it again: soon after a failure, or a day later, in case somebody else has changed it. */
   look_at: number
 }

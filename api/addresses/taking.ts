@@ -51,7 +51,8 @@ export async function takeAddress(
 }
 
 /**
- * Takes this address of a zone for an account, also one that another account has just released. Its billing begins.
+ * Takes this address of a zone for an account, even if another account has just released it. Its billing
+ * begins.
  * @param catalog at the prices of the account
  * @returns null if it is taken, or not in the ranges of the zone
  */
@@ -95,9 +96,9 @@ async function beginAddress(tx: Queries, row: AddressTable, now: number): Promis
 }
 
 /**
- * Finds a free address. An address that the account released recently comes first, so that taking and releasing
- * addresses all day uses up none. Then it tries random ones, at the same cost for ten addresses as for ten thousand,
- * and then all.
+ * Finds a free address. An address that the account released recently comes first, so that repeated taking
+ * and releasing uses up none. Random addresses follow, which cost the same in a pool of ten as of ten
+ * thousand, and then all.
  */
 async function firstFree(
   tx: Queries,
@@ -190,7 +191,7 @@ export async function giveBack(tx: Queries, row: AddressTable, now: number): Pro
     .updateTable('addresses')
     .set(change)
     .where('address_id', '=', row.address_id)
-    // It may have been given a price since the row was read.
+    // The price may have changed since the row was read.
     .returning('price_hour')
     .executeTakeFirstOrThrow()
   if (price_hour > 0) await changeRate(tx, billed(row), null, now)
@@ -251,7 +252,7 @@ export async function repriceAddressesOf(
     await db.transaction().execute(async (tx) => {
       const row = await writePrice(tx, address_id, { ...price, updated_at: now })
         .where('priced_at', '=', priced_at)
-        // Another process may have moved it meanwhile.
+        // Another process may have moved the address to the new price meanwhile.
         .where('price_month', '=', price_month)
         .returningAll()
         .executeTakeFirst()

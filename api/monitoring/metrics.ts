@@ -14,7 +14,7 @@ const FIRST_MOMENT = Date.parse('0000-01-01T00:00:00Z')
 const FEW_POINTS = 200
 /** The most points in a reply; beyond that the step becomes longer. */
 export const MAX_POINTS = 2_000
-/** Steps that people count in: seconds, minutes, hours. */
+/** Round steps for people: seconds, minutes, hours. */
 const NICE_STEPS = [10, 20, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400]
 
 export interface MetricsOptions {
@@ -39,7 +39,8 @@ export async function serverMetrics(
   const types = (query.type ?? seriesTypes.join()).split(',')
   const issues = [...spanIssues(start, end), ...typeIssues(types)]
   if (issues.length > 0) throw invalid(issues)
-  // The finest samples that reach back as far. Some of the last tier may be deleted already, and all older ones are.
+  // Chooses the finest samples that reach back this far. The coarsest tier may have lost some, and all older
+  // samples are deleted.
   const tier = tiers.find(({ keptFor }) => start >= now - keptFor * 1000) ?? tiers[2]
   const step = stepOf((end - start) / 1000, query.step, Math.max(tier.resolution, sampleSeconds))
   const [from, until] = [Math.ceil(start / 1000 / step) * step, Math.ceil(end / 1000)]
@@ -70,7 +71,7 @@ export async function serverMetrics(
   }
 }
 
-/** The samples of a tier as far as they exist, and the finest samples after them. */
+/** Returns the existing samples of a tier, and the finest samples after them. */
 async function piecesOf(
   db: Queries,
   series: number,
@@ -96,7 +97,7 @@ function spanIssues(start: number, end: number): Issue[] {
   for (const [name, time] of Object.entries({ end, start })) {
     // RFC 3339 has leap seconds, 23:59:60, but JavaScript does not.
     if (Number.isNaN(time)) return [queryIssue(name, 'invalid_format', `${name} must not be a leap second.`)]
-    // An offset, or the hour before `end`, can lead to a year that RFC 3339 can't write.
+    // An offset, or the hour before `end`, can lead to a year that RFC 3339 can't express.
     if (time < FIRST_MOMENT || time > LAST_MOMENT)
       return [queryIssue(name, 'invalid_format', `${name} must be in the years 0000 to 9999 of UTC.`)]
   }

@@ -30,13 +30,13 @@ async function partsOf(db: Queries): Promise<Part[]> {
   })
 }
 
-/** The table of samples that are in no partition; its rows are read, and deleted with their servers. */
+/** Finds the table of samples outside of partitions; its rows are read, and deleted with their servers. */
 export async function tableBefore(db: Queries): Promise<string | undefined> {
   if (isSqlite(db)) return undefined
   return (await partsOf(db)).find(({ resolution }) => resolution === null)?.name
 }
 
-/** Creates the partitions for samples of these seconds, and of a day more. SQLite has none. */
+/** Creates the partitions for samples of this period and of one more day. SQLite has no partitions. */
 export async function addPartitions(db: Database, from: number, until: number): Promise<void> {
   if (isSqlite(db)) return
   const days = Array.from({ length: dayOf(until) + 2 - dayOf(from) }, (_, at) => dayOf(from) + at)
@@ -47,14 +47,17 @@ export async function addPartitions(db: Database, from: number, until: number): 
         const name = `samples_${resolution}_${day}`
         if (present.has(name)) continue
         const bounds = `FROM (${resolution}, ${day * DAY}) TO (${resolution}, ${(day + 1) * DAY})`
-        // A table that is attached keeps nobody waiting; one that is created as a partition would.
+        // Attaching an existing table blocks nobody; creating it as a partition would.
         await sql.raw(`CREATE TABLE ${name} (LIKE samples INCLUDING ALL)`).execute(tx)
         await sql.raw(`ALTER TABLE samples ATTACH PARTITION ${name} FOR VALUES ${bounds}`).execute(tx)
       }
   })
 }
 
-/** Drops each table whose samples are all too old, unless somebody reads it for long: then a later call does. */
+/**
+ * Drops each table whose samples are all too old. A table that is being read for long is left to a later
+ * call.
+ */
 export async function dropPartitions(db: Database, now: number): Promise<void> {
   if (isSqlite(db)) return
   const keptFor = new Map<number | null, number>(tiers.map((tier) => [tier.resolution, tier.keptFor]))
@@ -72,7 +75,10 @@ export async function dropPartitions(db: Database, now: number): Promise<void> {
   }
 }
 
-/** Returns the table for samples of any age, from elsewhere. On PostgreSQL one is made, until they are too old. */
+/**
+ * Returns the table for imported samples of any age. On PostgreSQL it is created, and dropped once they are
+ * too old.
+ */
 export async function tableForImport(db: Database, now: number): Promise<string> {
   if (isSqlite(db)) return 'samples'
   return inTurn(db, async (tx) => {
@@ -85,13 +91,13 @@ export async function tableForImport(db: Database, now: number): Promise<string>
   })
 }
 
-/** Sets the table that the view has besides the partitions. */
+/** Sets the table that the view shows besides the partitions. */
 async function readAlso(tx: Queries, before: string | null): Promise<void> {
   const rest = before === null ? '' : `UNION ALL SELECT * FROM ${before}`
   await sql.raw(`CREATE OR REPLACE VIEW kept_samples AS SELECT * FROM samples ${rest}`).execute(tx)
 }
 
-/** Changes the tables when no other process does. */
+/** Changes the tables while no other process does. */
 function inTurn<Result>(db: Database, change: (tx: Queries) => Promise<Result>): Promise<Result> {
   return db.transaction().execute(async (tx) => {
     await lockName(tx, 'samples')

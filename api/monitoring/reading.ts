@@ -6,17 +6,17 @@ type Counters = Record<CounterName, number | null>
 /** A measurement of a running machine, kept for the next one. */
 export interface Reading {
   at: number
-  /** Names the machine's process: its counters began at 0 then. */
+  /** Identifies the machine's process, whose counters began at 0 at this time. */
   startedAt: number
   /** The counters of the process. */
   counters: Counters
   /** The totals of all earlier processes of the machine. */
   before: Counters
-  /** The sums of both, as far as they were ever known. */
+  /** The sums of both; counters that were never known are missing. */
   totals: Counters
-  /** The totals up to which traffic is recorded by month; missing: none is recorded. */
+  /** The totals up to which traffic is recorded by month; missing: no traffic is recorded. */
   written?: Pick<Counters, 'networkRxBytes' | 'networkTxBytes'>
-  /** The process's counters of its network card; missing: none are known. */
+  /** The process's counters of its network card; missing: unknown. */
   counts?: NetworkCounts
   /** The traffic of the machine's ended processes, as the driver knew it then. */
   ended?: EndedTraffic
@@ -58,8 +58,8 @@ export function nextReading(previous: Reading | null, measured: Measurement): Re
 }
 
 /**
- * The totals of the processes that have ended, with their traffic after the last measurement: otherwise a customer who
- * stops a server right before each measurement would send for nothing.
+ * Returns the totals of ended processes, with their traffic after the last measurement. Otherwise a customer
+ * who stops a server right before each measurement would send for free.
  */
 function endedTotals(previous: Reading | null, { ended }: Measurement): Counters | undefined {
   if (!ended) return previous?.totals
@@ -76,8 +76,8 @@ function endedTotals(previous: Reading | null, { ended }: Measurement): Counters
 }
 
 /**
- * The rates since the last look, or since the start of a process that was not seen before. They are unknown after a
- * pause of more than `longestMs`, whose usage says nothing about the present.
+ * Returns the rates since the last measurement, or since the start of a process that was not seen before.
+ * They are unknown after a pause of more than `longestMs`, whose usage says nothing about the present.
  */
 export function usageSince(previous: Reading | null, measured: Measurement, longestMs: number): Usage {
   const since = sinceWhen(previous, measured)
@@ -87,7 +87,7 @@ export function usageSince(previous: Reading | null, measured: Measurement, long
     if (from === null || until === null || until < from || ms < SHORTEST_MS || ms > longestMs) return null
     return ((until - from) * 1000 * scale) / ms
   }
-  // 1000 ms of CPU time a second and core are 100 percent; the steps of the count can make a little more of it.
+  // 1000 ms of CPU time a second and core are 100 percent; coarse counting can yield slightly more.
   const cpu = perSecond('cpuMs', 1 / (10 * measured.cores))
   return {
     cpu: cpu === null ? null : Math.min(100, cpu),

@@ -1,10 +1,10 @@
 import type { Lent, Queries } from '../database/database.ts'
 import type { Reading } from './reading.ts'
 
-/** The servers whose readings are wanted, and what their figures are divided by. */
+/** The servers to read, with the values by which their figures are divided. */
 export type ReadServers = Lent<{ server_id: string; account_id: string; cpu: number }>
 
-/** The last readings of servers, in the order of ids: the next ones after an id. */
+/** Returns the last readings of the next servers after an id, in the order of ids. */
 export async function nextReadings(db: Queries, servers: ReadServers, after: string, limit: number) {
   const rows = await db
     .selectFrom(servers(db).as('servers'))

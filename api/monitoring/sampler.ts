@@ -25,17 +25,17 @@ interface SamplerOptions {
   everySeconds: number
 }
 
-/** The number of servers that are looked at without a pause, for which requests wait. */
+/** The number of servers handled without a pause, during which requests wait. */
 const BATCH = 500
 /** The number of servers written in one transaction. On SQLite nobody else writes meanwhile. */
 const WRITTEN = { sqlite: BATCH, postgres: 10_000 }
-/** The number of servers that a round checks for old samples, and the most samples that it deletes. */
+/** The number of servers that a round checks for old samples, and the most samples that a round deletes. */
 const CLEANED_SERVERS = 50
 const CLEANED_SAMPLES = 20_000
 const DELETE_AT_ONCE = 2_000
 /** A rate over a pause of more rounds than this says nothing about its slot. */
 const LONGEST_ROUNDS = 3
-/** Readers wait for a table that is dropped, and it for them. */
+/** Dropping a table waits for its readers, and later readers wait for the drop. */
 const DROP_EVERY_MS = 600_000
 /** The previous process may have died before it aggregated its samples; existing aggregates stay unchanged. */
 const AGAIN_MS = 3_600_000
@@ -46,8 +46,8 @@ const MIB = 2 ** 20
 type Metered = Awaited<ReturnType<typeof store.listMetered>>[number]
 
 /**
- * Measures all machines in rounds and stores their usage. Rounds follow each other on the multiples of the interval, so
- * that each stands for the slot that ends with it; one that takes too long costs slots, which stay empty.
+ * Measures all machines in rounds and stores their usage. Rounds begin at multiples of the interval, and each
+ * measures the slot that ends with it. A round that takes too long leaves slots empty.
  */
 export class Sampler {
   readonly #options: SamplerOptions
@@ -57,7 +57,7 @@ export class Sampler {
   /** The last series that was checked for old samples. */
   #cleaned = 0
   #droppedAt = Number.NEGATIVE_INFINITY
-  /** The days for which there are partitions. */
+  /** The days that have partitions. */
   #prepared = ''
 
   constructor(options: SamplerOptions) {
@@ -108,20 +108,23 @@ export class Sampler {
     this.#rolledUpTo = new Map(pools.map((pool) => [pool, now]))
   }
 
-  /** The time since which samples are aggregated anew. A pool that another process had continues where that one was. */
+  /**
+   * Returns the time from which samples are aggregated again. For a pool of another process this is where
+   * that process stopped.
+   */
   async #since(pools: readonly string[], now: number): Promise<number> {
     const { db, servers } = this.#options
     const taken = pools.filter((pool) => !this.#rolledUpTo.has(pool))
     const before =
       taken.length > 0 ? ((await store.lastReadAt(db, servers.present, taken)) ?? now) - AGAIN_MS : now
     const times = pools.map((pool) => this.#rolledUpTo.get(pool) ?? before)
-    // Samples that would be too old for each tier are not made.
+    // Samples that are too old for all tiers are not computed.
     return Math.max(Math.min(...times), now - LONGEST_SPAN * 1000)
   }
 
-  /** Makes room for the samples of this round, and of those that are derived from samples since a time. */
+  /** Prepares partitions for the samples of this round, and for those derived from samples since a time. */
   async #prepare(since: number, now: number): Promise<void> {
-    // Slots begin before the round that they stand for, by an hour at most.
+    // A slot begins at most an hour before its round.
     const from = since - 2 * HOUR_MS
     const days = [from, now].map((at) => Math.floor(at / DAY_MS)).join()
     if (days === this.#prepared) return
@@ -185,7 +188,7 @@ export class Sampler {
         const previous: Reading | null = JSON.parse(server.reading ?? 'null')
         const series = server.series ?? added.get(server.server_id)
         const isAsListed = server.series === null || readAt.get(server.server_id) === previous?.at
-        // Another process that had the pool has measured it meanwhile: its traffic must not count twice.
+        // Another process of the pool has measured the server meanwhile: traffic must not count twice.
         if (series === undefined || !isAsListed) continue
         this.#note(rows, { ...server, series, previous }, measurements.get(server.server_id), at)
       }
@@ -197,7 +200,7 @@ export class Sampler {
     })
   }
 
-  /** Adds the rows that come of a server's measurement. */
+  /** Adds the rows for a server's measurement. */
   #note(
     { meters, samples, traffic }: Rows,
     { server_id, account_id, series, previous }: Metered & { series: number; previous: Reading | null },
@@ -254,7 +257,10 @@ export class Sampler {
     this.#cleaned = meters.length < CLEANED_SERVERS ? 0 : (meters.at(-1)?.series ?? 0)
   }
 
-  /** @returns false if there are more than a round deletes: the next one continues with the same servers */
+  /**
+   * @returns false if more samples remain than a round deletes: the next round continues with the same
+   * servers
+   */
   async #deleteSamples(
     due: readonly { series: number[]; resolution: number; before: number }[],
   ): Promise<boolean> {

@@ -83,8 +83,8 @@ export type MetricsQuery = Static<typeof MetricsQuery>
 const Point = Type.Unsafe<[number, number | null]>({
   type: 'array',
   prefixItems: [{ type: 'integer' }, { anyOf: [{ type: 'number' }, { type: 'null' }] }],
-  // As there are two, nothing comes after them: false would say so too, but Spectral refuses it, and generators of
-  // clients take most other schemas for a third.
+  // A point has exactly two items. Spectral refuses `items: false`, and client generators take most other
+  // schemas for a third item.
   items: { anyOf: [{ type: 'integer' }, { type: 'number' }] },
   minItems: 2,
   maxItems: 2,

@@ -38,7 +38,7 @@ export async function serverFigures(
   const next = measured ? nextReading(previous, measured) : null
   const totals = next?.totals ?? previous?.totals
   const usage = measured ? await usageNow(db, meter, previous, measured) : null
-  // A total that was shown stays, also if the machine is turned off before the next sample.
+  // The totals are saved, so that they never decrease if the machine turns off before the next sample.
   if (meter && previous && next?.startedAt === previous.startedAt)
     await saveReading(db, meter, JSON.stringify({ ...previous, totals: next.totals }))
   return {

@@ -6,7 +6,7 @@ import type { MeterTable, SampleTable } from './tables.ts'
 export type PresentServers = Lent<{ server_id: string; pool: string }>
 export type PoweredServers = Lent<{ server_id: string; account_id: string; pool: string }>
 
-/** Each of these servers, with its last reading. */
+/** Queries these servers, each with its last reading. */
 export function listMetered(db: Queries, powered: PoweredServers, pools: readonly string[]) {
   return db
     .selectFrom(powered(db).as('powered'))
@@ -41,7 +41,7 @@ export async function addMeters(
       .execute()
     for (const { server_id, series } of written) added.set(server_id, series)
     const missing = left.filter((id) => !added.has(id))
-    // Those that are still absent had a number that was taken meanwhile.
+    // The numbers of servers that are still missing were taken meanwhile.
     const others =
       missing.length > 0
         ? await lockMeters(
@@ -55,8 +55,8 @@ export async function addMeters(
 }
 
 /**
- * The time at which each of these servers was measured last, until the transaction ends. They are locked in one order,
- * so that no two processes wait for each other.
+ * Locks the meters of these servers until the transaction ends, in one order so that no two processes
+ * deadlock, and returns when each was measured last.
  */
 export async function lockMeters(
   tx: Queries,
@@ -86,7 +86,7 @@ export async function highestSeries(db: Queries): Promise<number> {
   return highest ?? 0
 }
 
-/** Returns the time of the last round in these pools, of whatever process. */
+/** Returns the time of the last round in these pools, by any process. */
 export async function lastReadAt(
   db: Queries,
   present: PresentServers,
@@ -193,10 +193,12 @@ export function rollUp(
     .execute()
 }
 
-/** Samples of one tier, from one second until before another. */
+/** The samples of one tier from one second until before another. */
 export interface Piece {
   resolution: number
-  /** The time that each stands for: the finest are taken at the sampler's interval, whatever their resolution. */
+  /**
+   * The duration of each sample: the finest ones last for the sampler's interval, whatever their resolution.
+   */
   seconds: number
   from: number
   until: number
@@ -228,7 +230,7 @@ export async function averages(
     .execute()
 }
 
-/** A sample is weighted by the time that it stands for. */
+/** A sample is weighted by its duration. */
 function meanOf(column: ValueColumn) {
   const value = sql.ref(column)
   return sql<number | null>`cast(sum(${value} * seconds) as double precision)
@@ -261,7 +263,7 @@ export async function nextMeters(db: Queries, present: PresentServers, after: nu
 
 /**
  * Deletes samples of these series from before `at`, at most `limit`.
- * @param from the table that has them
+ * @param from the table that contains them
  * @returns the number deleted
  */
 export async function deleteSamples(
@@ -276,7 +278,7 @@ export async function deleteSamples(
 ): Promise<number> {
   const table = `${from} as samples` as 'samples as samples' // it has the same columns
   const { numDeletedRows } = await db
-    // Otherwise PostgreSQL may look for them anew for each row of the table.
+    // Without it, PostgreSQL may repeat the search for each row of the table.
     .with(
       (cte) => cte('old').materialized(),
       (select) =>

@@ -3,7 +3,7 @@ declare module '../database/schema.ts' {
     traffic: TrafficTable
     meters: MeterTable
     samples: SampleTable
-    /** A view of all samples, also those that PostgreSQL has in a table from before there were partitions. */
+    /** A view of all samples, including those in a table of PostgreSQL that predates partitions. */
     kept_samples: SampleTable
   }
 }
@@ -18,10 +18,10 @@ export interface TrafficTable {
   out_bytes: number
 }
 
-/** The last measurement of each server's machine, which the next one is compared with. */
+/** The last measurement of each server's machine, with which the next one is compared. */
 export interface MeterTable {
   server_id: string
-  /** Stands for the server in its samples. */
+  /** Identifies the server in its samples. */
   series: number
   /** JSON: Reading of monitoring/reading.ts. */
   reading: string
@@ -31,7 +31,10 @@ export interface MeterTable {
 /** A server's usage in one slot of time; null is unknown. */
 export interface SampleTable {
   series: number
-  /** The length of the slot in seconds. For the finest it only names their tier: they last for the sampler's interval. */
+  /**
+   * The length of the slot in seconds. For the finest it only names the tier: those samples last for the
+   * sampler's interval.
+   */
   resolution: number
   /** The beginning of the slot, in seconds since the epoch. */
   at: number

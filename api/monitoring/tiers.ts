@@ -1,9 +1,9 @@
 const DAY = 86_400
 
 /**
- * The resolutions at which samples are kept, and for how long, in seconds. The sampler writes the first tier, and
- * derives each other one from the tier before it. Many slots are derived at once, so that samples of one server,
- * which are read together, are stored together.
+ * The resolutions at which samples are kept, and for how long, in seconds. The sampler writes the first tier,
+ * and derives each other tier from the one before it. Many slots are derived at once, so that a server's
+ * samples, which are read together, are stored together.
  */
 export const tiers = [
   { resolution: 10, keptFor: DAY, madeEvery: 10 },

@@ -3,12 +3,12 @@ import type { Lent, Queries } from '../database/database.ts'
 import type { Reading } from './reading.ts'
 import type { TrafficTable } from './tables.ts'
 
-/** Returns the traffic of a server since it was last recorded; null: no known traffic. */
+/** Returns a server's traffic since it was last recorded; null: unknown. */
 export function trafficSince(
   previous: Reading | null,
   { at, totals }: Reading,
 ): Pick<TrafficTable, 'month' | 'in_bytes' | 'out_bytes'> | null {
-  // The traffic of an earlier version's reading was not recorded, and its months are unknown.
+  // Traffic in a reading of an earlier version was not recorded, and its months are unknown.
   const before = previous && (previous.written ?? previous.totals)
   const grown = (name: 'networkRxBytes' | 'networkTxBytes') =>
     Math.max(0, (totals[name] ?? 0) - (before?.[name] ?? 0))
@@ -69,7 +69,7 @@ export function trafficOf(
     .innerJoin(servers(db).as('named'), 'named.server_id', 'traffic.server_id')
     .select(['named.server_id', 'in_bytes', 'out_bytes'])
     .select(
-      // A server that moved has a name of its new owner's.
+      // A server that moved has a name given by its new owner.
       sql<string>`CASE WHEN named.account_id = traffic.account_id THEN named.name ELSE named.server_id END`.as(
         'server_name',
       ),

@@ -48,7 +48,7 @@ export interface AttachmentsOptions {
   capacity: Capacity
   engine: Engine
   serverRows: AttachedServers
-  /** The error where there is no such server. */
+  /** The error if the server does not exist. */
   serverNotFound: ProblemType
 }
 
@@ -131,7 +131,7 @@ export async function joinAll(
   return server.networks
 }
 
-/** The mistakes in the networks of an order. */
+/** Returns the mistakes in the networks of an order. */
 export function networkIssues(
   ids: readonly string[],
   networks: readonly NetworkTable[],

@@ -65,7 +65,7 @@ export function networkLoader({ db }: Pick<NetworksOptions, 'db'>) {
     found(await findNetwork(db, actor.accountId, params.network_id), networkProblems.network_not_found)
 }
 
-/** The networks among these ids that the account has. */
+/** Returns the account's networks among these ids. */
 export function findNetworks(
   db: Queries,
   accountId: string,
@@ -183,7 +183,7 @@ export function deleteNetwork(
   })
 }
 
-/** The network's row, which no other transaction changes until this one ends. */
+/** Locks a network's row until this transaction ends. */
 export function lockNetwork(
   tx: Queries,
   accountId: string,

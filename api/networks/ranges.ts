@@ -33,7 +33,7 @@ export function isHost(range: string, address: string): boolean {
   return place !== null && place >= FIRST_HOST && place <= lastHost(addresses)
 }
 
-/** The first address that no server has; null if there is none. */
+/** Returns the first address that no server has; null if all are taken. */
 export function freeHost(range: string, taken: ReadonlySet<string>): string | null {
   const addresses = rangeOf(range)
   for (let place = FIRST_HOST; place <= lastHost(addresses); place++) {
