@@ -45,7 +45,7 @@ export function findAutoTopUp(db: Queries, accountId: string): Promise<AutoTopUp
   return db.selectFrom('auto_top_ups').selectAll().where('account_id', '=', accountId).executeTakeFirst()
 }
 
-/** The sum of an account's automatic payments that were begun since a moment and may have taken money. */
+/** Returns the sum of an account's automatic payments that began since a moment and may have taken money. */
 export async function chargedSince(db: Queries, accountId: string, since: number): Promise<number> {
   const { sum } = await db
     .selectFrom('payments')
@@ -58,7 +58,7 @@ export async function chargedSince(db: Queries, accountId: string, since: number
   return Number(sum ?? 0)
 }
 
-/** The automatic payment of an account that has no end yet. */
+/** Finds the automatic payment of an account that is still in progress. */
 export function openAutomatic(db: Queries, accountId: string) {
   return db
     .selectFrom('payments')
@@ -85,7 +85,7 @@ export async function setAutoTopUp(
   if (!providers.some(({ name }) => name === provider)) throw paymentsOff(providers)
   await db.transaction().execute(async (tx) => {
     await lockAccount(tx, accountId)
-    // It may have been deleted since.
+    // The method may have been deleted since.
     await findMethod(tx, accountId, payment_method_id)
     const now = clock.now()
     const settings = {
@@ -119,7 +119,7 @@ function requireRange({
     ])
 }
 
-/** Turns automatic top-ups off, and forgets their settings. A payment that was begun still ends. */
+/** Turns automatic top-ups off, and deletes their settings. A payment in progress still completes. */
 export function deleteAutoTopUp({ db, clock }: Place, accountId: string): Promise<void> {
   return db.transaction().execute(async (tx) => {
     await lockAccount(tx, accountId)

@@ -1,7 +1,7 @@
 import type { Queries } from '../database/database.ts'
 
 /**
- * The cards that have paid for several accounts since a moment: of each account the last payment.
+ * Finds the cards that have paid for several accounts since a moment, with the last payment of each account.
  * @param least the number of accounts
  */
 export async function cardsSince(db: Queries, moment: number, least: number) {

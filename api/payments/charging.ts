@@ -8,12 +8,12 @@ import type { PaymentReturnTable, PaymentTable } from './tables.ts'
 
 export const RUBLES = 'RUB'
 
-/** The sum of a payment that begins. */
+/** The sum of a new payment. */
 export interface Sum {
   /** Units of rubles; an estimate if the charge is in another currency. */
   amount: number
   foreign: Foreign | null
-  /** True for providers that can charge it. */
+  /** True for providers that can charge this sum. */
   isTakenBy: (provider: string) => boolean
 }
 
@@ -74,12 +74,12 @@ export function foreignOf(payment: PaymentTable): Foreign | null {
   return currency === null || amount === null || rate === null ? null : { currency, amount, rate }
 }
 
-/** The sum that the provider is asked for. */
+/** Returns the sum that the provider is asked to charge. */
 export function askedSum(payment: PaymentTable): { amount: number; currency: string } {
   return foreignOf(payment) ?? { amount: payment.amount, currency: RUBLES }
 }
 
-/** The reason why a sum that was paid is not the one of the payment. */
+/** Returns why the paid sum differs from the payment's; null if they are equal. */
 export function mismatch(payment: PaymentTable, found: Found): string | null {
   const { amount, currency } = askedSum(payment)
   if (found.currency !== currency)
@@ -89,9 +89,9 @@ export function mismatch(payment: PaymentTable, found: Found): string | null {
 }
 
 /**
- * The rubles that a paid sum is booked as: what arrived on the operator's account. If that is in the currency of the
- * charge, the rate of the payment decides.
- * @returns units; null if the provider has not exchanged it yet; or why it can't be booked
+ * Returns the rubles to book for a paid sum: those that arrived on the operator's account, or foreign money
+ * at the rate of the payment.
+ * @returns units; null if the provider has not exchanged the sum yet; or why it can't be booked
  */
 export function arrived(payment: PaymentTable, { settled = null }: Found): number | string | null {
   const foreign = foreignOf(payment)
@@ -103,16 +103,17 @@ export function arrived(payment: PaymentTable, { settled = null }: Found): numbe
   return `Not booked: ${formatIn(currency, amount)} ${currency} arrived for ${formatIn(foreign.currency, foreign.amount)} ${foreign.currency}.`
 }
 
-/** The part of a payment that goes back, in its currency and in rubles. */
+/** The part of a payment to refund, in rubles and in the currency of the charge. */
 export interface Part {
   amount: number
   charge_amount: number | null
 }
 
 /**
- * The part that the operator gives back for a sum in rubles, at most what it is worth; the rest as a whole.
- * @param left units that can go back
- * @returns null if it is less than a coin
+ * Converts a refund in rubles into a part of the charge that is worth no more. Refunding all that is left
+ * takes the whole rest of the charge.
+ * @param left units that can be refunded
+ * @returns null if the part is less than the smallest coin
  */
 export function partFor(
   payment: PaymentTable,
@@ -128,14 +129,15 @@ export function partFor(
   return { amount: Math.min(worth, left), charge_amount: part }
 }
 
-/** The sum of parts in the currency of the charge. */
+/** Returns the sum of returned parts, in the currency of the charge. */
 export function partsOf(returns: readonly PaymentReturnTable[]): number {
   return returns.reduce((sum, { charge_amount }) => sum + (charge_amount ?? 0), 0)
 }
 
 /**
- * The rubles that a part takes from the balance. All parts together take what was booked, to the kopeck.
- * @param gone what went back before: hundredths of a coin, and the units that they took
+ * Returns the rubles that a returned part takes from the balance. All parts together take exactly the booked
+ * sum.
+ * @param before hundredths of a coin in earlier returns, for which `taken` units were booked
  */
 export function rublesOf(
   payment: PaymentTable,

@@ -2,8 +2,8 @@ import { decimalsIn } from '../catalog/currencies.ts'
 import { UNITS_PER_KOPECK } from '../money.ts'
 
 /**
- * Sums in a currency are integers of a hundredth of its smallest coin, as those in rubles are of a hundredth of a kopeck.
- * Rates are integers: the price of one unit of a currency in millionths of a ruble.
+ * Sums in a currency are integers of hundredths of its smallest coin, as rubles are kept in hundredths of a
+ * kopeck. Rates are integers: the price of one unit of a currency in millionths of a ruble.
  */
 const PER_COIN = UNITS_PER_KOPECK
 /** A kopeck in millionths of a ruble. */
@@ -43,9 +43,10 @@ export function toRubles({ currency, amount, rate }: Foreign): number {
 }
 
 /**
- * The rubles that a part of a payment stands for, rounded half up to kopecks; those of the whole are all of them.
+ * Returns the rubles that a part of a payment is worth, rounded half up to kopecks; the whole is worth all
+ * rubles.
  * @param part hundredths of a coin, at most `whole`
- * @param rubles units, what was booked for the whole
+ * @param rubles units that were booked for the whole
  */
 export function shareOf(part: number, whole: number, rubles: number): number {
   const kopecks = wholeOf(rubles, UNITS_PER_KOPECK)

@@ -34,7 +34,7 @@ function ofAccount(db: Queries, accountId: string) {
   return db.selectFrom('payment_methods').where('account_id', '=', accountId).where('removed_at', 'is', null)
 }
 
-/** The method that a payment charges, even if it was deleted since: a repeat must be the same request. */
+/** Finds the method that a payment charges, even a deleted one: a repeat must send the same request. */
 export async function chargedMethod(db: Queries, { method_id, account_id }: PaymentTable) {
   if (method_id === null) return null
   const row = await db
@@ -107,8 +107,8 @@ export function deleteMethod(
 }
 
 /**
- * Deletes the methods of accounts that are closed, in whatever way: nobody may charge them.
- * @returns whether there may be more
+ * Deletes the methods of all closed accounts, so that nobody can charge them.
+ * @returns true if more may remain
  */
 export async function deleteOfClosed(db: Database, clock: Clock): Promise<boolean> {
   const kept = await db
@@ -122,7 +122,7 @@ export async function deleteOfClosed(db: Database, clock: Clock): Promise<boolea
   return kept.length === FORGET_AT_ONCE
 }
 
-/** Turns off the automatic top-ups that charge a method, as it is deleted. The account is locked. */
+/** Turns off the automatic top-ups that charge a deleted method. The account is locked. */
 async function stopCharging(
   tx: Queries,
   now: number,
@@ -138,9 +138,9 @@ async function stopCharging(
 }
 
 /**
- * Has the providers forget deleted methods, and deletes their rows, each time that it is called. One that a payment has
- * yet to charge waits for it.
- * @throws NoAnswer if a provider does not answer, after the others were asked
+ * Returns a function that has the providers forget deleted methods, and deletes their rows. A method that a
+ * payment has yet to charge is kept until then.
+ * @throws NoAnswer if a provider does not answer, after the other providers were called
  */
 export function forgetting(providers: readonly PaymentProvider[]): (db: Database) => Promise<void> {
   const names = providers.map(({ name }) => name)
@@ -182,7 +182,7 @@ async function forget(
         silent.set(name, error)
         continue
       }
-      // The provider has forgotten it already.
+      // The provider has forgotten the method already.
       if (!(error instanceof Refused)) throw error
     }
     await db.deleteFrom('payment_methods').where('method_id', '=', method_id).execute()

@@ -3,7 +3,10 @@ import { providerNames } from './provider.ts'
 import { Reply } from './requests.ts'
 import type { PaymentWorker } from './worker.ts'
 
-/** The ids of a notification that may name a payment: YooKassa's object and Stripe's, with what they refer to. */
+/**
+ * Returns the ids in a notification that may name a payment: those of YooKassa's or Stripe's object, and of
+ * objects it refers to.
+ */
 function idsOf(body: unknown): string[] {
   const sent = new Reply(body)
   const objects = [sent.at('object'), sent.at('data', 'object')]
@@ -12,8 +15,8 @@ function idsOf(body: unknown): string[] {
 }
 
 /**
- * Mounts the addresses that providers send notifications to. They are hints without a signature that counts: only what
- * the provider's own API says is booked, so all get the same reply.
+ * Mounts the addresses to which providers send notifications. A notification is only a hint, whose signature
+ * is not checked: bookings follow the provider's own API, so all get the same reply.
  */
 export function mountNotifications(http: FastifyInstance, worker: Pick<PaymentWorker, 'hint'>): void {
   for (const provider of providerNames)

@@ -17,9 +17,9 @@ import { type PaymentProvider, providerNames, Refused } from './provider.ts'
 import { MOST_OPEN, type PaymentCreate, paymentProblems, type RefundCreate } from './schema.ts'
 import type { PaymentReturnTable, PaymentTable } from './tables.ts'
 
-/** The provider has forgotten a key after a day, so that a repeat would be a second payment. */
+/** Providers forget an idempotency key after a day; a later repeat would be a second payment. */
 export const KEY_LIVES_MS = 23 * 3600_000
-/** The time in which a request opens its payment; afterwards the worker does. */
+/** The time in which the customer's request opens the payment; afterwards the worker does. */
 export const OPENING_MS = 10_000
 
 export interface Paying {
@@ -50,9 +50,9 @@ function ofAccount(db: Queries, accountId: string) {
 }
 
 /**
- * Begins a payment. Its row is written first, so that a payment that the provider knows is known here, too.
+ * Begins a payment. Its row is written first, so that every payment known to the provider is known here.
  * @throws ApiError validation_failed, payments_off, too_many_open_payments, payment_method_not_found,
- *   too_many_payment_methods, and those of continuePayment
+ * too_many_payment_methods, and those of continuePayment
  */
 export async function startPayment(
   paying: Paying,
@@ -86,7 +86,7 @@ export async function startPayment(
   }
   await db.transaction().execute(async (tx) => {
     await lockAccount(tx, accountId)
-    // It may have been deleted since.
+    // The method may have been deleted since.
     if (method_id !== undefined) await findMethod(tx, accountId, method_id)
     if (save_method) await requireRoomForMethod(tx, accountId)
     const open = await countOf(ofAccount(tx, accountId).where('status', '=', 'pending'))
@@ -102,7 +102,9 @@ export async function startPayment(
   return continuePayment(paying, row, true)
 }
 
-/** The saved method that a request names, by either name. @throws ApiError validation_failed */
+/**
+ * Returns the saved method that a request names, in either of two fields. @throws ApiError validation_failed
+ */
 function wantedMethod({ payment_method_id, method_id, save_method }: PaymentCreate): string | undefined {
   const excluding = (field: string, sentence: string) =>
     invalid([bodyIssue(field, 'mutually_exclusive', sentence)])
@@ -162,7 +164,7 @@ export async function openPayment(paying: Paying, row: PaymentTable, isFirst = f
     savesMethod: row.saves_method === 1,
   }
   const opening = async () => provider.open({ ...order, method: await chargedMethod(db, row) })
-  // A charge has an end at once, a page waits for its customer.
+  // A charge completes at once, but a page waits for its customer.
   const waitMs = row.method_id === null ? OPENING_MS : 0
   const change = await opening().then(
     ({ providerId, url }) => ({ provider_id: providerId, url, look_at: clock.now() + waitMs }),
@@ -205,13 +207,13 @@ export function searchPayments(
   return pageOf(query, page)
 }
 
-/** The number of payments that providers have and the operator has to look at, before they are booked. */
+/** Counts the payments that a provider received and the operator must review before they are booked. */
 export function countHeld(db: Queries): Promise<number> {
-  // The index of problems has the few of them.
+  // The partial index on problems contains these few payments.
   return countOf(db.selectFrom('payments').where('problem', 'is not', null).where('status', '=', 'held'))
 }
 
-/** A payment of any account. @throws ApiError payment_not_found */
+/** Finds a payment of any account. @throws ApiError payment_not_found */
 export async function findAnyPayment(db: Queries, paymentId: string): Promise<PaymentTable> {
   const row = await db
     .selectFrom('payments')
@@ -221,7 +223,7 @@ export async function findAnyPayment(db: Queries, paymentId: string): Promise<Pa
   return found(row, paymentProblems.payment_not_found)
 }
 
-/** The payment whose entry in the ledger has, or would have, a reference. */
+/** Finds the payment whose ledger entry has, or would have, this reference. */
 export async function paymentBookedAs(db: Queries, reference: string): Promise<PaymentTable | undefined> {
   const [, provider = '', providerId = ''] = /^([^:]+):(.+)$/.exec(reference) ?? []
   if (!providerNames.some((name) => name === provider)) return undefined
@@ -241,7 +243,7 @@ export function returnsOf(db: Queries, paymentIds: readonly string[]): Promise<P
 }
 
 /**
- * Notes a refund that the operator wants; the worker sends it, and books it when the provider has paid it.
+ * Records a refund that the operator requests; the worker sends it, and books it once the provider has paid.
  * @throws ApiError refund_too_large
  */
 export function requestRefund(
@@ -281,10 +283,10 @@ export function requestRefund(
   })
 }
 
-/** True for a return that is not over, and one that was. */
+/** True for a return that is requested or has taken money. */
 export const isGone = ({ status }: PaymentReturnTable) => status === 'requested' || status === 'taken'
 
-/** The part of a payment, in units, that has not gone back and is not about to. */
+/** Returns the units of a payment that are neither returned nor about to be. */
 function refundable(payment: PaymentTable, returns: readonly PaymentReturnTable[]): number {
   if (payment.status !== 'succeeded' && payment.status !== 'held') return 0
   return Math.max(
@@ -320,7 +322,7 @@ export function forgetExcess(db: Database, accountId: string, most: number, limi
   )
 }
 
-/** A query of the canceled payments that nothing refers to. */
+/** Queries the canceled payments that nothing refers to. */
 function canceled(db: Database) {
   return db
     .selectFrom('payments')

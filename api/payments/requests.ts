@@ -4,7 +4,10 @@ import { boundedFetch, NoAnswer } from '../outgoing.ts'
 import { Refused } from './provider.ts'
 
 const TIMEOUT_MS = 10_000
-/** Replies after which the same request may succeed later: a wrong key is the operator's to mend. */
+/**
+ * Statuses after which the same request may succeed later, for example when the operator has corrected a
+ * wrong key.
+ */
 const PASSING = [202, 401, 403, 408, 409, 429]
 
 interface Sent {
@@ -37,7 +40,7 @@ export async function ask(url: URL, { method, headers, body, clock }: Sent): Pro
   }
 }
 
-/** A part of a provider's reply, of which nothing is taken for granted. */
+/** A part of a provider's reply, each value of which is checked when it is read. */
 export class Reply {
   readonly #value: unknown
 
@@ -45,7 +48,7 @@ export class Reply {
     this.#value = value
   }
 
-  /** The part at this path; a part that is missing holds undefined. */
+  /** Returns the part at this path; a missing part contains undefined. */
   at(...path: readonly string[]): Reply {
     const inner = path.reduce<unknown>((part, name) => Object(part)[name], this.#value)
     return new Reply(inner)

@@ -15,11 +15,11 @@ export const paymentProblems = defineProblems({
   refund_too_large: { status: 409, title: 'The payment does not have as much left' },
 })
 
-/** Payments of an account that wait at the same time. */
+/** The most pending payments of an account. */
 export const MOST_OPEN = 10
-/** Saved methods of an account, with those that its payments are about to save. */
+/** The most saved methods of an account, including those that its payments are about to save. */
 export const MOST_METHODS = 10
-/** Automatic payments in a row that are declined before they are turned off. */
+/** The number of declined automatic payments in a row that turns automatic top-ups off. */
 export const MOST_DECLINES = 3
 export const LEAST = '10.00'
 export const MOST = '500000.00'
@@ -252,7 +252,7 @@ export const AutoTopUp = Type.Object(
 )
 export type AutoTopUp = Static<typeof AutoTopUp>
 
-/** @param amount units. @returns what is wrong with the amount of a payment, if so */
+/** @param amount units. @returns the mistake in the amount of a payment, if there is one */
 export function outOfRange(amount: number): 'below_minimum' | 'above_maximum' | null {
   if (amount < parseMoney(LEAST)) return 'below_minimum'
   return amount > parseMoney(MOST) ? 'above_maximum' : null

@@ -15,7 +15,7 @@ import { referenceOf } from './view.ts'
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
 const DAY = 24 * 60 * MINUTE
-/** A customer may wait in front of the return page. */
+/** A customer may be waiting on the return page. */
 const SOONEST_MS = 5 * SECOND
 /** A provider exchanges a charge within minutes. */
 const EXCHANGE_MS = 3 * DAY
@@ -28,22 +28,22 @@ interface Place {
   secrets: Secrets
 }
 
-/** The result of a look: the payment, and what was found wrong with it for the first time. */
+/** The result of a check: the payment, and a problem that was found for the first time. */
 export interface Settled {
   payment: PaymentTable
   news: string | null
 }
 
 /**
- * Books what the provider has reported, each thing once, whatever comes twice, late or out of order. What does not
- * match is not booked; the payment says why.
+ * Books what the provider has reported, each thing once, even if reports arrive twice, late or out of order.
+ * A report that does not match is not booked; the payment's `problem` says why.
  */
 export async function settle(
   { db, clock, secrets }: Place,
   paymentId: string,
   { card = null, ...reported }: Found,
 ): Promise<Settled> {
-  // Nobody learns a card from the database alone.
+  // The database alone must not reveal a card.
   const found = { ...reported, card: card === null ? null : secrets.for('cards').digest(card) }
   return db
     .transaction()
@@ -69,7 +69,7 @@ async function settleIn(tx: Queries, clock: Clock, paymentId: string, found: Fou
     ({ kind }) => kind,
   )
   const parts = { refund: partsOf(taken.get('refund') ?? []), dispute: partsOf(taken.get('dispute') ?? []) }
-  // Returns are booked against what arrived, once that is known.
+  // Returns are booked against the sum that arrived, once that is known.
   for (const reported of after.status === 'pending' ? [] : found.returns) {
     const known = returns.find(
       ({ kind, provider_id }) => kind === reported.kind && provider_id === reported.providerId,
@@ -100,7 +100,7 @@ async function settlePayment(
   const amount = arrived(payment, found)
   const problem = await objectionTo(tx, clock, payment, found)
   if (problem !== null) return { status: 'held', problem, url: null }
-  // The provider has yet to exchange it.
+  // The provider has not exchanged the sum yet.
   if (typeof amount !== 'number') return {}
   const { account_id: accountId, provider, provider_id } = payment
   await post(tx, clock, {
@@ -112,7 +112,7 @@ async function settlePayment(
   return { status: 'succeeded', amount, booked_at: clock.now(), card, problem: null, url: null }
 }
 
-/** The reason why money that has arrived is not booked. */
+/** Returns why money that has arrived is not booked; null if it can be booked. */
 async function objectionTo(
   tx: Queries,
   clock: Clock,
@@ -132,13 +132,13 @@ async function objectionTo(
 interface Returning {
   payment: PaymentTable
   known: PaymentReturnTable | undefined
-  /** The sums that have gone back, which this may change. */
+  /** The sums that were returned, which settleReturn updates. */
   gone: { refunded: number; disputed: number }
   /** The same in the currency of the charge, if that is not rubles. */
   parts: Record<Return['kind'], number>
 }
 
-/** Books a refund or a dispute, or its end. @returns why it was not booked */
+/** Books a refund or a dispute, or the end of one. @returns why it was not booked */
 async function settleReturn(
   tx: Queries,
   clock: Clock,
@@ -170,8 +170,9 @@ async function settleReturn(
 }
 
 /**
- * Moves the amount of a refund or dispute out of the balance, or back into it. What was never in the balance stays out; a
- * held payment is in it if the operator has credited it with its reference.
+ * Moves the amount of a refund or dispute out of the balance, or back into it. Money that was never in the
+ * balance is not taken from it. A held payment is in the balance if the operator has credited it with its
+ * reference.
  */
 async function move(
   tx: Queries,
@@ -235,8 +236,8 @@ async function save(
 }
 
 /**
- * The time of the next look at a payment: soon while something is open, daily while it is held, then after as long as it
- * is old.
+ * Returns the time of the next check of a payment: soon while it is pending or being refunded, daily while it
+ * is held, later after its own age or a day.
  * @returns null if there is nothing to expect
  */
 export function nextLook(

@@ -12,19 +12,19 @@ import {
 } from './provider.ts'
 import { ask, type Reply } from './requests.ts'
 
-/** The version of the API whose fields are read here. */
+/** The version of Stripe's API whose fields are read here. */
 const VERSION = '2024-06-20'
 /** Payments with a saved card are intents, without a session. */
 const INTENT = 'pi_'
 const MOST_RETURNS = 100
-/** An intent whose session is complete has failed in these: a delayed bank transfer did not arrive. */
+/** These statuses of an intent with a complete session mean failure: a delayed bank transfer did not arrive. */
 const FAILED = ['requires_payment_method', 'canceled']
 const REFUND_ENDS: Readonly<Record<string, Return['status']>> = {
   succeeded: 'taken',
   failed: 'reversed',
   canceled: 'reversed',
 }
-/** The money is gone from the moment when a dispute is opened until it is won; inquiries take none. */
+/** A dispute takes the money when it is opened, until it is won; inquiries take none. */
 const DISPUTE_ENDS: Readonly<Record<string, Return['status']>> = {
   needs_response: 'taken',
   under_review: 'taken',
@@ -200,15 +200,19 @@ function methodOf(session: Reply): FoundMethod | null {
 }
 
 /**
- * The parts of a reply that Stripe is to send whole.
- * @param isForeign true for the entry of the charge in the balance: payments in rubles do without, and a restricted key may lack the right
+ * Names the parts of a reply that Stripe should expand.
+ * @param isForeign true to expand the charge's balance transaction: payments in rubles need none, and a
+ * restricted key may lack the right
  */
 function expanding(intent: string, isForeign: boolean): string {
   const parts = ['payment_method', ...(isForeign ? ['latest_charge.balance_transaction'] : [])]
   return parts.map((part) => `expand[]=${intent}${part}`).join('&')
 }
 
-/** The gross sum that a charge has added to the balance at Stripe; null until its entry is there. */
+/**
+ * Returns the gross sum that a charge has added to the balance at Stripe; null until its balance transaction
+ * exists.
+ */
 function settledOf(intent: Reply): NonNullable<Found['settled']> | null {
   const entry = intent.at('latest_charge', 'balance_transaction')
   return entry.at('id').textOrNull === null

@@ -31,7 +31,7 @@ export interface PaymentTable {
   created_at: number
   /** The time when it was added to the balance. */
   booked_at: number | null
-  /** When the provider was last asked about it, and when it is next; null: never. */
+  /** When the provider was last asked about the payment, and will be asked next; null: never. */
   looked_at: number | null
   look_at: number | null
   /** The saved method that is charged; null if the customer pays on the provider's page. */
@@ -40,7 +40,10 @@ export interface PaymentTable {
   saves_method: 0 | 1
   /** 1 if the balance fell below the line of an automatic top-up. */
   is_automatic: 0 | 1
-  /** A keyed hash of the card that paid, which is the same for all accounts; null if the provider names none. */
+  /**
+   * A keyed hash of the card that paid, which is the same for all accounts; null if the provider reports no
+   * card.
+   */
   card: string | null
   /** The currency that the provider charges, if it is not rubles. `amount` is an estimate until it is booked. */
   charge_currency: string | null
@@ -50,15 +53,15 @@ export interface PaymentTable {
   charge_rate: number | null
 }
 
-/** An account's settings for automatic top-ups. The line is in its ledger too, unless they are off. */
+/** An account's settings for automatic top-ups. Its ledger row has the threshold too, unless they are off. */
 export interface AutoTopUpTable {
   account_id: string
   below: number
   amount: number
-  /** The most that its payments may take in a calendar month. */
+  /** The most that automatic payments may take in a calendar month. */
   monthly_limit: number
   method_id: string
-  /** The payment whose end has yet to be looked at. */
+  /** The payment whose result has not been processed yet. */
   payment_id: string | null
   /** Payments in a row that were declined. */
   declines: number
@@ -84,7 +87,7 @@ export interface PaymentMethodTable {
   removed_at: number | null
 }
 
-/** Money of a payment that goes back: a refund, or a dispute of the customer's bank. */
+/** Returned money of a payment: a refund, or a dispute by the customer's bank. */
 export interface PaymentReturnTable {
   return_id: string
   payment_id: string

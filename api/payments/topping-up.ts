@@ -17,7 +17,7 @@ const HOUR = 3600_000
 const PAUSES_MS = [HOUR, 24 * HOUR]
 const AT_ONCE = 16
 
-/** A declined automatic payment, as its mail tells it. */
+/** A declined automatic payment, as the mail describes it. */
 export interface Declined {
   amount: number
   /** The time of the next try; null if automatic top-ups are off from here on. */
@@ -31,7 +31,8 @@ export interface ToppingUp extends Paying {
 }
 
 /**
- * Notes how automatic payments ended, and begins those of accounts whose balance has fallen below their line.
+ * Records the results of automatic payments, and begins payments for accounts whose balance has fallen below
+ * their threshold.
  * @returns true if there may be more to begin
  */
 export async function topUpAccounts(options: ToppingUp): Promise<boolean> {
@@ -44,7 +45,7 @@ export async function topUpAccounts(options: ToppingUp): Promise<boolean> {
   return below.length === AT_ONCE || payments.length === AT_ONCE
 }
 
-/** Finds the automatic payments that have ended, and whose end was not noted. */
+/** Finds the ended automatic payments whose results were not recorded. */
 const ended = prepared((db) =>
   db
     .selectFrom('auto_top_ups')
@@ -56,7 +57,10 @@ const ended = prepared((db) =>
 
 const fallen = prepared((db, { now }: { now: number }) => belowTopUpLine(db, now).limit(AT_ONCE))
 
-/** Counts what was declined in a row. One that waits is tried again; the last turns automatic top-ups off. */
+/**
+ * Records the result of an automatic payment. A declined one is tried again after a pause, and the last in a
+ * row turns automatic top-ups off.
+ */
 async function noteEnd(
   { db, clock, tellDeclined }: ToppingUp,
   payment: Pick<PaymentTable, 'account_id' | 'payment_id' | 'status' | 'amount'>,
@@ -97,7 +101,10 @@ async function afterDecline(
   return null
 }
 
-/** Begins the automatic payment of an account. If the provider does not answer, a later look opens it. */
+/**
+ * Begins the automatic payment of an account. If the provider does not answer, the worker opens the payment
+ * later.
+ */
 async function topUp(options: ToppingUp, accountId: string): Promise<void> {
   const payment = await begin(options, accountId)
   if (!payment) return
@@ -114,7 +121,7 @@ function begin(options: ToppingUp, accountId: string): Promise<PaymentTable | nu
     const now = clock.now()
     if (!(await takeFall(tx, accountId, now))) return null
     const settings = await findAutoTopUp(tx, accountId)
-    // The end of a payment that is open decides how this fall continues.
+    // While a payment is open, its result decides what happens next.
     if (!settings || (await openAutomatic(tx, accountId))) return null
     const provider = await providerNameOf(tx, settings)
     const isActive = await activeAccounts(tx).where('account_id', '=', accountId).executeTakeFirst()

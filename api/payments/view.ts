@@ -51,7 +51,7 @@ export function operatedPaymentView(
   }
 }
 
-/** The reference of an entry in the ledger, by the provider's id of the payment, refund or dispute. */
+/** Returns the reference of a ledger entry, from the provider's id of the payment, refund or dispute. */
 export function referenceOf({ provider }: Pick<PaymentTable, 'provider'>, providerId: string): string
 export function referenceOf(row: Pick<PaymentTable, 'provider'>, providerId: string | null): string | null
 export function referenceOf({ provider }: Pick<PaymentTable, 'provider'>, providerId: string | null) {

@@ -14,20 +14,20 @@ import type { PaymentReturnTable, PaymentTable } from './tables.ts'
 import { type ToppingUp, topUpAccounts } from './topping-up.ts'
 
 const LOOK_EVERY_MS = 2_000
-/** Payments that are looked at together: a provider that hangs keeps none waiting for long. */
+/** The number of payments checked at the same time, so that a hanging provider delays none for long. */
 const AT_ONCE = 16
 /** Notifications make a payment due, but not more often than this. */
 const APART_MS = 2_000
-/** A notification names a payment by few ids. */
+/** A genuine notification contains few ids. */
 const MOST_IDS = 4
 const STUCK_MS = 30 * 24 * 3600_000
-/** Closed accounts are many, and looking through them is not for each turn. */
+/** Closed accounts are many, so they are not searched in each round. */
 const CLOSED_EVERY_MS = 600_000
 /** The pauses after which a silent provider is asked again to forget a method: a key may lack the right for good. */
 const FORGET_AGAIN_MS = 10_000
 const LONGEST_FORGET_MS = 3600_000
 
-/** Like the other queries of each turn, it mostly finds nothing, and is compiled once. */
+/** Like the other queries of each round, this one mostly finds nothing and is compiled once. */
 const duePayments = prepared((db, { now }: { now: number }) =>
   db.selectFrom('payments').selectAll().where('look_at', '<=', now).orderBy('look_at').limit(AT_ONCE),
 )
@@ -78,8 +78,8 @@ export class PaymentWorker {
   }
 
   /**
-   * Takes a provider's notification as a hint to ask about a payment soon. Anyone can send one, so nothing of it is
-   * believed.
+   * Takes a provider's notification as a hint to ask about a payment soon. Anyone can send one, so its
+   * content is not trusted.
    */
   async hint(provider: string, ids: readonly string[]): Promise<void> {
     const { db, clock } = this.#options
@@ -101,7 +101,7 @@ export class PaymentWorker {
     }
   }
 
-  /** Looks at payments that are due. @returns how many there were, at most AT_ONCE */
+  /** Checks the payments that are due. @returns their number, at most AT_ONCE */
   async look(): Promise<number> {
     const { db, clock, log } = this.#options
     const due = await duePayments.all(db, { now: clock.now() })
@@ -121,7 +121,10 @@ export class PaymentWorker {
     return due.length
   }
 
-  /** Has the providers forget deleted methods. One that does not answer is asked again after ever longer pauses. */
+  /**
+   * Has the providers forget deleted methods. A provider that does not answer is called again after ever
+   * longer pauses.
+   */
   async #forget(): Promise<void> {
     const { db, clock, log } = this.#options
     const now = clock.now()
@@ -174,8 +177,8 @@ export class PaymentWorker {
   }
 
   /**
-   * Opens a payment whose request died. Nobody has the page of one that is too old to be repeated, so it is not paid;
-   * whether a saved method was charged, only the operator can find out.
+   * Opens a payment whose request died. If it is too old to be repeated, nobody has its page, so it is not
+   * paid. Only the operator can find out if a saved method was charged.
    */
   async #open(payment: PaymentTable): Promise<string | null> {
     const { db, clock } = this.#options
@@ -192,7 +195,10 @@ export class PaymentWorker {
     return isCharge ? problem : null
   }
 
-  /** Sends a refund that the operator requested. A repeat finds the first one, as long as the provider keeps its key. */
+  /**
+   * Sends a refund that the operator requested. A repeat finds the first refund while the provider remembers
+   * its key.
+   */
   async #send(
     provider: PaymentProvider,
     payment: PaymentTable & { provider_id: string },
@@ -221,7 +227,7 @@ export class PaymentWorker {
       .execute()
   }
 
-  /** A payment that waits forever must not take a place of its account's open ones. */
+  /** A payment that waits forever must not count towards its account's open payments for good. */
   async #postpone({ payment_id, status, created_at, problem }: PaymentTable): Promise<void> {
     const { db, clock } = this.#options
     const now = clock.now()

@@ -16,10 +16,13 @@ const CURRENCY = 'RUB'
 const MOST_RETURNS = 100
 const ENDS: Readonly<Record<string, Found['status']>> = { succeeded: 'succeeded', canceled: 'canceled' }
 const RETURN_ENDS: Readonly<Record<string, Return['status']>> = { succeeded: 'taken', canceled: 'reversed' }
-/** Receipts and the bank's page are for Russian customers. */
+/** Russian customers read this text on receipts and on the bank's page. */
 const ITEM = 'Пополнение баланса'
 
-/** YooKassa, by its API of version 3. Its ids are unique, and each repeat of a key finds the first request. */
+/**
+ * Takes payments through version 3 of YooKassa's API. Its ids are unique, and a repeated key finds the first
+ * request.
+ */
 export class YooKassa implements PaymentProvider {
   readonly name = 'yookassa'
   readonly title = 'YooKassa'
@@ -59,7 +62,7 @@ export class YooKassa implements PaymentProvider {
     return { status, ...amountOf(payment), chargeId: null, returns, method, card }
   }
 
-  /** YooKassa has no call for it: a method that nobody charges has no effect. */
+  /** YooKassa has no call that deletes a method; without charges it has no effect. */
   async forget(): Promise<void> {}
 
   async refund({ refundId, payment, amount, reason, email }: Parameters<PaymentProvider['refund']>[0]) {
@@ -123,7 +126,7 @@ function rubles(amount: number) {
   return { value: formatMoney(amount), currency: CURRENCY }
 }
 
-/** Stands for a card: YooKassa has no fingerprint, and few cards share all of these. */
+/** Returns a text that identifies a card: YooKassa has no fingerprint, and few cards share all these values. */
 function cardOf(payment: Reply): string | null {
   const card = payment.at('payment_method', 'card')
   const parts = ['first6', 'last4', 'expiry_year', 'expiry_month'].map((name) => card.at(name).textOrNull)

@@ -6,8 +6,7 @@ import { enqueueMail } from '../mail/queue.ts'
 import { limitsMail, type NearLimit } from '../people/letters/limits.ts'
 import { type Mailing, MailLoop } from '../people/letters/mail-loop.ts'
 import { pageOfAccount } from '../people/letters/mails.ts'
-import { readersOf } from '../people/membership/members.ts'
-import { MAILED_ROLES } from './service-mails.ts'
+import { RUNNING, readersOf } from '../people/membership/members.ts'
 import type { WarningTable } from './tables.ts'
 
 /** A pass over all accounts begins this long after the previous one began. */
@@ -103,7 +102,7 @@ async function mail(tx: Queries, mailing: Mailing, { accountId, email, limits }:
   for (const one of limits) if (await claim(tx, accountId, one, now)) claimed.push(one)
   if (claimed.length === 0) return
   const link = pageOfAccount(mailing.siteUrl(), '/account', accountId)
-  for (const reader of await readersOf(tx, accountId, MAILED_ROLES, 'limits'))
+  for (const reader of await readersOf(tx, accountId, RUNNING, 'limits'))
     await enqueueMail(tx, mailing, limitsMail(reader, { account: email, limits: claimed }, link))
 }
 

@@ -1,7 +1,6 @@
 import { sql } from 'kysely'
 import { findAccount } from '../accounts/accounts.ts'
 import type { Queries } from '../database/database.ts'
-import type { Role } from '../http/contract/auth.ts'
 import type { Mail } from '../mail/mailer.ts'
 import { enqueueMail } from '../mail/queue.ts'
 import { type Mailing, MailLoop } from '../people/letters/mail-loop.ts'
@@ -16,7 +15,7 @@ import {
   serverDownMail,
   serverHeldMail,
 } from '../people/letters/servers.ts'
-import { readersOf } from '../people/membership/members.ts'
+import { RUNNING, readersOf } from '../people/membership/members.ts'
 import type { PersonTable } from '../people/person/tables.ts'
 import { failedBackups, takeFailedBackups } from '../snapshots/backups.ts'
 import { forget } from './store.ts'
@@ -26,8 +25,6 @@ import type { ServerTable } from './tables.ts'
 const SETTLED_MS = 2 * 60_000
 /** The time between two mails of a kind to an account. */
 const EVERY_MS = { server_down: 3600_000, backup_failed: 24 * 3600_000, server_held: 0 }
-/** The roles of people who get mails about servers and limits, because they can act on them. */
-export const MAILED_ROLES: readonly Role[] = ['owner', 'admin', 'member']
 
 interface Due {
   accountId: string
@@ -80,7 +77,7 @@ async function send(
     .values({ account_id: accountId, kind, ...noted })
     .onConflict((conflict) => conflict.columns(['account_id', 'kind']).doUpdateSet(noted))
     .execute()
-  for (const reader of await readersOf(tx, accountId, MAILED_ROLES, MUTED_BY[kind]))
+  for (const reader of await readersOf(tx, accountId, RUNNING, MUTED_BY[kind]))
     await enqueueMail(tx, mailing, mail(reader))
 }
 

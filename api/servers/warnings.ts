@@ -15,7 +15,7 @@ import { countMails, enqueueMail, MOST_WAITING } from '../mail/queue.ts'
 import { formatMoney } from '../money.ts'
 import { mailOf, pageOfAccount } from '../people/letters/mails.ts'
 import { type WarningFacts, type WarningKind, warning } from '../people/letters/warnings.ts'
-import { readersOf } from '../people/membership/members.ts'
+import { PAYING, readersOf } from '../people/membership/members.ts'
 import type { Secrets } from '../secrets.ts'
 import { missingToResume } from './cover.ts'
 import { SUSPENDED } from './states.ts'
@@ -185,7 +185,7 @@ async function send(tx: Queries, options: WarningOptions, due: Due, now: number)
   const { accountId, kind, since, covers } = due
   if (!(await claim(tx, { account_id: accountId, kind, since, sent_at: now }))) return false
   if (covers) await claim(tx, { account_id: accountId, ...covers, sent_at: now })
-  const readers = await readersOf(tx, accountId, kind.startsWith('balance_') ? PAYING : MANAGING)
+  const readers = await readersOf(tx, accountId, kind.startsWith('balance_') ? PAYING : EVERYBODY)
   if (readers.length === 0) return false
   const site = new URL(options.siteUrl())
   const own = pageOf(kind)
@@ -213,8 +213,7 @@ function pageOf(kind: WarningKind): string {
   return kind === 'resumed' ? '/servers' : '/billing'
 }
 
-const PAYING: readonly Role[] = ['owner', 'admin', 'billing']
-const MANAGING: readonly Role[] = [...PAYING, 'member']
+const EVERYBODY: readonly Role[] = [...PAYING, 'member']
 
 /** Notes a warning. @returns false if it was noted before */
 async function claim(tx: Queries, warned: WarningTable): Promise<boolean> {

@@ -1,15 +1,11 @@
 import { findAccount } from '../../accounts/accounts.ts'
 import { documentsToMail, takeToMail } from '../../billing/documents/mailing.ts'
 import type { Queries } from '../../database/database.ts'
-import type { Role } from '../../http/contract/auth.ts'
 import { enqueueMail } from '../../mail/queue.ts'
-import { readersOf } from '../membership/members.ts'
+import { PAYING, readersOf } from '../membership/members.ts'
 import { documentMail } from './documents.ts'
 import { type Mailing, MailLoop } from './mail-loop.ts'
 import { pageOfAccount } from './mails.ts'
-
-/** The roles of people who may pay. */
-const PAYING: readonly Role[] = ['owner', 'admin', 'billing']
 
 /** Mails invoices and corrections to people who may pay, including those that an operator's command issued. */
 export function documentMails(mailing: Mailing): MailLoop {

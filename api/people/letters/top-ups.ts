@@ -1,17 +1,13 @@
 import type { Clock } from '../../clock.ts'
 import type { Queries } from '../../database/database.ts'
-import type { Role } from '../../http/contract/auth.ts'
 import { countMails, enqueueMail, MOST_WAITING } from '../../mail/queue.ts'
 import { formatMoney } from '../../money.ts'
 import type { Secrets } from '../../secrets.ts'
-import { readersOf } from '../membership/members.ts'
+import { PAYING, readersOf } from '../membership/members.ts'
 import type { PersonTable } from '../person/tables.ts'
 import type { Letter } from './letters.ts'
 import { mailOf, pageOfAccount } from './mails.ts'
 import { on } from './warnings.ts'
-
-/** The roles of people who may pay. */
-const PAYING: readonly Role[] = ['owner', 'admin', 'billing']
 
 /**
  * Tells an account's people who may pay that an automatic payment was declined. The number of waiting mails is

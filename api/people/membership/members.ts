@@ -19,6 +19,11 @@ import type { MemberTable, PersonTable } from '../person/tables.ts'
 import { standingInvitations } from './invited.ts'
 import { memberView } from './view.ts'
 
+/** The roles of people who may pay. */
+export const PAYING: readonly Role[] = ['owner', 'admin', 'billing']
+/** The roles of people who may change servers. */
+export const RUNNING: readonly Role[] = ['owner', 'admin', 'member']
+
 export type MemberRow = MemberTable & { email: string; name: string }
 
 export const membership = prepared((db, { accountId, personId }: { accountId: string; personId: string }) =>
