@@ -74,7 +74,7 @@ export async function updateProject(
 ): Promise<ProjectRow> {
   return db.transaction().execute(async (tx) => {
     await lockAccount(tx, account_id)
-    // Deleted since it was found.
+    // The project may have been deleted since it was found.
     const current = found(await findProject(tx, account_id, project_id), accountProblems.project_not_found)
     check(current)
     const changed = { ...change, updated_at: clock.now() }

@@ -33,11 +33,11 @@ const CLOSED_V4 = [
   '224.0.0.0/4',
   '240.0.0.0/4',
 ]
-/** The only public range of IPv6, except for parts that lead into other networks, or nowhere. */
+/** The only public range of IPv6, apart from parts that lead into other networks, or nowhere. */
 const OPEN_V6 = ['2000::/3']
 const CLOSED_V6 = ['2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000::/48', '3fff::/20']
 
-/** IPv4 that is written as IPv6, and goes out as IPv4. */
+/** IPv4 addresses in IPv6 notation, to which connections use IPv4. */
 const MAPPED_V4 = ['::ffff:0:0/96']
 
 /** Decides which addresses webhooks may be sent to. */
@@ -62,7 +62,7 @@ export class Addresses {
     this.#own = own
   }
 
-  /** IPv4 addresses that are written as IPv6 are those: ranges of IPv4 open them, ranges of IPv6 don't. */
+  /** IPv4 addresses in IPv6 notation count as IPv4: only ranges of IPv4 open them. */
   isOpen(address: string): boolean {
     const version = isIP(address)
     if (version === 0) return false

@@ -10,7 +10,7 @@ import { callWebhooks, endGivingUp, forgetWebhook, hastenWebhooks, lockWebhooks 
 import type { DeliveryTable, WebhookTable } from './tables.ts'
 import { typesOf } from './view.ts'
 
-/** Bounds the parameters of one statement. */
+/** The most rows in one statement, which limits its parameters. */
 const ROWS_AT_ONCE = 500
 /** The finished deliveries kept of each webhook, as long as their events exist. */
 export const FINISHED_KEPT = 1000

@@ -20,6 +20,6 @@ export const webhooks = feature({
   routes: webhookRoutes,
   events,
   quotas: [webhookQuota],
-  // These are deleted before the events themselves, by which they are found.
+  // Deliveries are deleted before the events by which they are found.
   cleaning: () => ({ excess: { deliveries: { most: KEPT_EVENTS, delete: forgetExcessDeliveries } } }),
 })

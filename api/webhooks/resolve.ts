@@ -23,7 +23,8 @@ export async function lookupName(
   const resolver = new Resolver({ timeout: TIMEOUT_MS, tries: 1 })
   if (servers) resolver.setServers(servers)
   const [v4, v6] = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)])
-  // A host without addresses of one family, or without a reply for it, is called at those of the other.
+  // A host without addresses of one family, or without a reply for it, is reached at the other family's
+  // addresses.
   if (v4.status === 'rejected' && v6.status === 'rejected') throw v4.reason
   return [
     ...(v4.status === 'fulfilled' ? v4.value.map((address) => ({ address, family: 4 })) : []),

@@ -84,7 +84,7 @@ function collectionRoutes(options: Options): Route[] {
         setHeader('location', `/v1/webhooks/${webhook.webhook_id}`)
         return shown(report, webhook, secret)
       },
-      // The reply with the secret was never sent.
+      // The reply with the secret was never sent, so a repeated request gets it.
       recover: async ({ actor, report, setHeader }, webhookId) => {
         const webhook = found(
           await findWebhook(options.db, actor.accountId, webhookId),

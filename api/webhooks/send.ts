@@ -37,7 +37,7 @@ interface Message {
   address: string
   id: string
   body: string
-  /** Each whsec_ and base64: one signature by each. */
+  /** The secrets, as whsec_ and base64, each of which signs the message. */
   secrets: readonly string[]
 }
 
@@ -154,7 +154,7 @@ function post(
   })
 }
 
-/** IPv4 first. @throws EndpointError */
+/** Returns the addresses of a name, IPv4 first. @throws EndpointError */
 async function addressesOf(name: string, lookup: Lookup, addresses: Addresses): Promise<string[]> {
   const found = isIP(name) ? [{ address: name, family: isIP(name) }] : await lookup(name)
   if (found.length > MAX_ADDRESSES)

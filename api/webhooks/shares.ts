@@ -17,7 +17,7 @@ interface Share {
   nextAt: number
   inFlight: number
   seenAt: number
-  /** The time at which the next message that finds no room may look again. */
+  /** The time at which the next message that finds no free place may retry. */
   lookAt: number
 }
 
@@ -93,7 +93,7 @@ export class Shares {
     return Math.ceil(at - now)
   }
 
-  /** A message has arrived, or has failed to. */
+  /** Frees the places of a message that has arrived or failed. */
   done(limits: readonly Limit[], accountId: string): void {
     for (const { destination } of limits) {
       const share = this.#destinations.get(destination)?.get(accountId)

@@ -34,7 +34,7 @@ type Change = Partial<
   >
 >
 
-/** A webhook that nobody else changes or deletes until the transaction ends. */
+/** Locks a webhook until the transaction ends. */
 export function lockWebhook(
   tx: Queries,
   accountId: string,
@@ -102,7 +102,7 @@ function liveWebhook(db: Queries, accountId: string, webhookId: string) {
   return liveOf(db, accountId).selectAll().where('webhook_id', '=', webhookId)
 }
 
-/** Webhooks that are not deleted: the row of a deleted one may exist for a while. */
+/** Queries the webhooks that are not deleted: the row of a deleted one may exist for a while. */
 export function liveOf(db: Queries, accountId: string) {
   return db.selectFrom('webhooks').where('account_id', '=', accountId).where('deleted_at', 'is', null)
 }
@@ -117,7 +117,7 @@ export function listWebhooks(db: Queries, accountId: string, page: Page) {
 /** Marks a webhook that a process holds. Another time written meanwhile takes precedence, so that it runs sooner. */
 const HELD = 0
 
-/** The webhooks of these accounts, which nobody changes or deletes until the transaction ends. */
+/** Locks the webhooks of these accounts until the transaction ends. */
 export function lockWebhooks(tx: Queries, accountIds: readonly string[]): Promise<WebhookTable[]> {
   return (
     tx
@@ -125,7 +125,7 @@ export function lockWebhooks(tx: Queries, accountIds: readonly string[]): Promis
       .selectAll()
       .where('account_id', 'in', accountIds)
       .where('deleted_at', 'is', null)
-      // Rows are locked in one order, so that no two transactions wait for each other.
+      // Rows are locked in one order, so that no two transactions deadlock.
       .orderBy('webhook_id')
       .forUpdate()
       .execute()

@@ -29,9 +29,9 @@ export interface WebhookTable {
   /** Sealed: the replaced secret, which also signs until a given time; null if there is none. */
   previous_secret: string | null
   previous_secret_until: number | null
-  /** True if the endpoint at this URL has answered a challenge; events wait until then. */
+  /** `verified` once the endpoint at this URL has answered a challenge; events wait until then. */
   verification: 'pending' | 'verified' | 'failed'
-  /** The fault of the last challenge's reply. */
+  /** The reason why the last challenge failed. */
   verification_error: string | null
   challenged_at: number | null
   /** The number of challenges since verification was requested. */

@@ -49,7 +49,7 @@ export function deliveryView(
     delivery_id: row.delivery_id,
     webhook_id: row.webhook_id,
     event_id: row.event_id,
-    event_type: row.event_type as EventType, // it is that of an event
+    event_type: row.event_type as EventType, // copied from an event
     status: row.status === 'pending' && row.position <= (given_up_to ?? 0) ? 'failed' : row.status,
     attempts: attemptsOf(row).map(({ at, durationMs, status, reply, error }) => ({
       attempted_at: isoTime(at),

@@ -91,7 +91,7 @@ export async function updateWebhook(
   if (url !== undefined) checkUrl(url, addresses)
   await relay()
   return db.transaction().execute(async (tx) => {
-    // Deleted since it was found.
+    // The webhook may have been deleted since it was found.
     const before = found(
       await lockWebhook(tx, actor.accountId, webhook_id),
       webhookProblems.webhook_not_found,
@@ -108,7 +108,7 @@ export async function updateWebhook(
       // Deliveries that wait for their next attempt are retried at once.
       ...(isMoved || is_enabled ? { next_run_at: clock.now() } : {}),
       ...(isMoved ? unproven : {}),
-      // Asked anew.
+      // The endpoint gets a new challenge.
       ...(is_enabled && before.verification !== 'verified' ? asked : {}),
     }
     if (isMoved) await restartDelivery(tx, webhook_id)
@@ -127,7 +127,7 @@ export async function rotateSecret(
 ): Promise<{ webhook: WebhookTable; secret: string }> {
   const secret = newSecret()
   const webhook = await db.transaction().execute(async (tx) => {
-    // Deleted since it was found.
+    // The webhook may have been deleted since it was found.
     const before = found(await lockWebhook(tx, account_id, webhook_id), webhookProblems.webhook_not_found)
     const change = {
       secret: secrets.seal(secret),

@@ -68,7 +68,7 @@ export const PER_ACCOUNT = 8
 export interface WebhookWorkerOptions extends OutgoingOptions {
   log: Logger
   peers: Peers
-  /** The name under which webhooks are taken. */
+  /** The name of this process on the webhooks that it takes. */
   owner?: string | undefined
 }
 
