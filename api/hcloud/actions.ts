@@ -26,7 +26,7 @@ const commands: Readonly<Record<string, string>> = {
   eject_iso: 'detach_iso',
 }
 
-/** The kinds of objects that actions are on, by the subject of the operation. */
+/** The kinds of objects that have actions, by the subject of the operation. */
 const subjects: Readonly<Record<string, Kind>> = {
   server: 'server',
   network: 'network',
@@ -76,28 +76,31 @@ export function actionView(x: Exchange, operation: Operation): Action {
   }
 }
 
-/** The start of a server that is created to run, which is a part of its creation here, and an action of its own there. */
+/**
+ * Shows the start of a new server, which is part of its creation in Berth and a separate action for these
+ * clients.
+ */
 export function startView(x: Exchange, operation: Operation): Action {
   const { operation_id } = operation
   return { ...actionView(x, operation), id: x.ref('start', operation_id), command: 'start_server' }
 }
 
-/** The action of an operation, to be shown. */
+/** Returns the action that shows an operation. */
 export async function actionOf(x: Exchange, operationId: string): Promise<Action> {
   return actionView(x, await x.operation(operationId))
 }
 
-/** The reply for a request that began an operation by a route of /v1. */
+/** Begins an operation through a route of /v1, and returns the reply for it. */
 export async function begun(x: Exchange, ...[id, inquiry]: Parameters<Exchange['begin']>) {
   return { action: await actionOf(x, await x.begin(id, inquiry)) }
 }
 
-/** The action of a change that was complete at once. It can be read later, as clients do with all actions. */
+/** Returns the action of a change that completed at once. Clients can read it later, like all actions. */
 export function done(x: Exchange, command: string, ...targets: readonly Target[]): { action: Action } {
   const on = [[PROJECT, x.projectId], ...targets].map(([kind, id]) => `${kind}:${id}`).join(' ')
   return { action: doneView(x, `${command} ${uuid()} ${on}`, x.now()) }
 }
-/** Stands among the objects of a change for the project of its token. */
+/** Marks the project of the token among the objects of a change. */
 const PROJECT = 'project'
 
 /** @param id the command, an id, the project and the objects of the change */
@@ -166,7 +169,7 @@ export const actionRoutes: HcloudRoute[] = [
   }),
 ]
 
-/** The kinds of objects that actions are on. */
+/** The kinds of objects with actions. */
 interface Acted {
   kind: Kind | readonly Kind[]
   one: string
@@ -175,14 +178,14 @@ interface Acted {
   find(x: Exchange, id: string): Promise<unknown>
 }
 
-/** The actions on all objects of some kinds, or on one. */
+/** Lists the actions on all objects of some kinds, or on one object. */
 function all(x: Exchange, kinds: readonly Kind[], one: { subject_id?: string } = {}): Promise<object> {
   const [subject_type] = Object.keys(subjects).filter((name) => kinds.some((kind) => subjects[name] === kind))
   if (subject_type) return operationsOf(x, { subject_type, ...one })
   return Promise.resolve({ actions: [], meta: metaOf(pageOf(x), 0) })
 }
 
-/** The actions on objects. */
+/** Declares the routes that list and read the actions on objects. */
 export function actionsOn({ kind, one, many, find }: Acted): HcloudRoute[] {
   const kinds = [kind].flat()
   return [

@@ -12,7 +12,7 @@ const Named = Type.Union([Type.String(), Type.Integer()])
 const MaybeText = Type.Optional(Type.String())
 const MaybeNumber = Type.Optional(Type.Integer())
 
-/** The fields of an address under both of its names. Its name is the address itself. */
+/** Returns the fields common to floating and primary IPs. The address itself is the name. */
 function common(x: Exchange, { address_id, address, family, reverse_dns, labels, created_at }: Address) {
   return {
     ...{ id: x.ref('address', address_id), name: address, ip: address, type: family, blocked: false },
@@ -47,7 +47,7 @@ async function addressOf(x: Exchange, address_id: string): Promise<Address> {
   return x.requireOwn(address, 'address', x.param('id'))
 }
 
-/** An address of Berth under one of the names that these clients have for it. */
+/** Presents Berth's addresses as one of the two kinds that these clients know. */
 function addressesAs(one: string, view: typeof floatingView): Resource {
   return {
     ...{ kind: 'address', one, many: `${one}s` },
@@ -73,7 +73,7 @@ async function update(x: Exchange, command: string, body: object): Promise<objec
   return done(x, command, ['address', address_id])
 }
 
-/** hcloud-go 1.35 repeats the number of the path in bodies, by a slip. */
+/** hcloud-go 1.35 mistakenly repeats the number of the path in bodies. */
 const Sent = { ID: MaybeNumber }
 
 /** The actions on an address. @param field the field that names the server to assign it to */

@@ -12,7 +12,7 @@ const hcloudProblems = defineProblems({
   hcloud_invalid: { status: 422, title: 'Invalid input' },
 })
 
-/** The error for something that hcloud's tools know and Berth has not. */
+/** The error for a feature that hcloud's tools know and Berth lacks. */
 export function unsupported(what: string): ApiError {
   return new ApiError(hcloudProblems.hcloud_unsupported, what)
 }
@@ -21,7 +21,7 @@ export function missing(noun: string, which: string | number): ApiError {
   return new ApiError(hcloudProblems.hcloud_not_found, `No such ${noun.replaceAll('_', ' ')}: ${which}.`)
 }
 
-/** The error for a change of an object that a server of another project uses too. */
+/** The error for a change of an object that is also used by a server of another project. */
 export function elsewhere(what: string): ApiError {
   return new ApiError(
     hcloudProblems.hcloud_elsewhere,
@@ -30,14 +30,14 @@ export function elsewhere(what: string): ApiError {
 }
 const CHANGE_IT_BY = 'change it by the API of this installation'
 
-/** True if /v1 knows no such object, rather than this interface hiding it. */
+/** True if /v1 has no such object, and this interface did not hide it. */
 export function isGone(error: unknown): boolean {
   return (
     error instanceof ApiError && error.type.status === 404 && error.type !== hcloudProblems.hcloud_not_found
   )
 }
 
-/** The error for a request that their API answered once, and refuses since. */
+/** The error for a request that hcloud's API once accepted and refuses today. */
 export function gone(what: string): ApiError {
   return new ApiError(hcloudProblems.hcloud_gone, what)
 }

@@ -18,7 +18,7 @@ import { type Kind, type Numbered, type Numbers, Ref, type Shown } from './numbe
 /** A number in a path or a query; others name nothing. */
 const NUMBER = /^[1-9]\d{0,14}$/
 
-/** Shared values are read again after this time. */
+/** Shared values are read again after this many milliseconds. */
 const FRESH_MS = 10_000
 
 /** An object that a server may have. */
@@ -38,7 +38,7 @@ export interface HcloudParts {
   db: Database
   /** Operations by the projects whose tokens have seen them, so that polls do not ask again whose they are. */
   seen: Recent<true>
-  /** Held by account while a request gives a name. */
+  /** Locks an account while a request sets a name. */
   naming: KeyedMutex
   clock: Clock
 }
@@ -47,7 +47,7 @@ export interface HcloudParts {
 export class Exchange {
   readonly accountId: string
   readonly #actor: Actor
-  /** The project of the token, which alone its servers are in. */
+  /** The project of the token; only servers of this project are visible. */
   readonly projectId: string
   readonly query: URLSearchParams
   readonly #request: FastifyRequest
@@ -105,12 +105,12 @@ export class Exchange {
     return operationId
   }
 
-  /** The same for a route that begins none if there is nothing to do. */
+  /** Calls a route of /v1 that may have nothing to do. @returns the id of its operation; null if none began */
   async perhapsBegin(id: string, inquiry: Inquiry): Promise<string | null> {
     return (await this.#interior.call(this.#request, id, inquiry)).operationId
   }
 
-  /** Takes back what the request created if its next step is refused, since it has one reply for both. */
+  /** Undoes the first step of a request if its next step is refused, since one reply covers both. */
   async orUndo<Reply>(step: Promise<Reply>, undo: string, params: Record<string, string>): Promise<Reply> {
     try {
       return await step
@@ -135,7 +135,8 @@ export class Exchange {
   }
 
   /**
-   * Reads an operation that the token may see. One that it has seen stays, wherever its server is moved.
+   * Reads an operation that the token may see. An operation that the token has seen stays visible, even if
+   * its server moves.
    * @param shown the number that the request has @throws ApiError not_found
    */
   async ownOperation(id: string, shown: string): Promise<Operation> {
@@ -152,7 +153,7 @@ export class Exchange {
     return readLinks(this.#db, this.accountId)
   }
 
-  /** Reads all pages of a list of /v1, which quotas bound. */
+  /** Reads all pages of a list of /v1, whose length is limited by quotas. */
   async all<Item>(id: string, query: Record<string, string | number> = {}): Promise<Item[]> {
     const items: Item[] = []
     for (;;) {
@@ -173,7 +174,7 @@ export class Exchange {
     return value
   }
 
-  /** Names an object in the reply. */
+  /** Refers to an object in the reply. */
   ref(kind: Kind, id: string): Shown {
     const known = this.#numbers.peek(kind, id)
     if (known !== undefined) return known
@@ -187,7 +188,7 @@ export class Exchange {
     if (this.#refs.length > 0) await this.#numbers.settle(this.accountId, this.#refs.splice(0))
   }
 
-  /** Finds what a number stands for. @throws ApiError not_found if it is of no such kind */
+  /** Finds the object with a number. @throws ApiError not_found if it is not of these kinds */
   async numbered(kinds: readonly Kind[], noun: string, given: string | number): Promise<Numbered> {
     const found = NUMBER.test(String(given)) ? await this.#numbers.find(this.accountId, Number(given)) : null
     if (!found || !kinds.includes(found.kind)) throw missing(noun, given)
@@ -204,12 +205,12 @@ export class Exchange {
     return this.#ownServer(await this.idOf('server', given), given)
   }
 
-  /** The names of the servers that have some objects; those that are gone for long have none. */
+  /** Returns the names of the servers that have these objects; long-deleted servers are missing. */
   names(held: readonly Held[]): Promise<ReadonlyMap<string, string>> {
     return serverNames(this.#db, this.accountId, [...new Set(held.flatMap((one) => holderOf(one) ?? []))])
   }
 
-  /** Those of some servers that are in other projects. One that is gone for long is in none. */
+  /** Returns the servers among these that are in other projects; long-deleted servers are in none. */
   async strangers(serverIds: readonly (string | null)[]): Promise<ReadonlySet<string>> {
     const ids = [...new Set(serverIds.filter((id) => id !== null))]
     if (ids.length === 0) return new Set()
@@ -217,7 +218,7 @@ export class Exchange {
     return new Set(rows.flatMap((row) => (row.project_id === this.projectId ? [] : row.server_id)))
   }
 
-  /** Leaves out the objects that servers of other projects have. */
+  /** Returns the items without those that servers of other projects have. */
   async own<Item extends Held>(items: readonly Item[]): Promise<Item[]> {
     const strangers = await this.strangers(items.map(holderOf))
     return items.filter((item) => !strangers.has(holderOf(item) ?? ''))
@@ -242,7 +243,7 @@ export class Exchange {
   }
 }
 
-/** A route of the interface. */
+/** A route of the hcloud interface. */
 export interface HcloudRoute {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   /** Relative to the prefix, with :name for parameters. */
@@ -250,7 +251,7 @@ export interface HcloudRoute {
   /** The status of a success (default: 200, 201 for POST). */
   status?: number
   body?: TObject
-  /** Clients ask it again and again while they wait. */
+  /** True if clients poll this route while they wait. */
   isPoll?: true
   run: (x: Exchange, body: unknown) => Promise<Result>
 }

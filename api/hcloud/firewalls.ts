@@ -81,7 +81,7 @@ const firewalls: Resource = {
   },
 }
 
-/** @throws ApiError forbidden for a selector that servers of another project have, which it would guard too */
+/** @throws ApiError forbidden for a selector that also matches servers of another project */
 async function requireOwnSelected(x: Exchange, selector: string): Promise<void> {
   const selected = await x.all<Server>('listServers', { label: selector })
   if (selected.some(({ project_id }) => project_id !== x.projectId)) throw elsewhere('label selector')

@@ -105,17 +105,20 @@ export async function imageView(x: Exchange, { kind, id }: Pick<Numbered, 'kind'
   return copyView(x, { offers, names: await x.names([copy]) }, kind, id, copy)
 }
 
-/** The field of an order that names the image a request asks for, by number or by name. @throws ApiError not_found */
+/**
+ * Returns the field of an order for the image that a request names by number or name. @throws ApiError
+ * not_found
+ */
 export async function sourceOf(x: Exchange, given: string | number): Promise<Record<string, string>> {
   const offers = await offersOf(x)
   if (offers.catalogue.templates.some(({ slug }) => slug === given)) return { template: String(given) }
   const { kind, id } = await numberedImage(x, String(given))
   if (kind === 'template') return { template_id: id }
-  // An order takes a backup as it takes a snapshot.
+  // Orders name a backup in the field of snapshots.
   return kind === 'own_image' ? { image_id: id } : { snapshot_id: id }
 }
 
-/** @throws ApiError unsupported_error for a template, which is the installation's */
+/** @throws ApiError unsupported_error for a template, which belongs to the installation */
 async function ownCopy(x: Exchange): Promise<{ kind: CopyKind; params: Record<string, string> }> {
   const { kind, id } = await numberedImage(x)
   if (!isCopy(kind)) throw unsupported('This image belongs to the installation and cannot be changed.')

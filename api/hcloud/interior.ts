@@ -17,7 +17,7 @@ export interface Inquiry {
 
 interface Answer {
   body: unknown
-  /** The operation that the request began, if the route names it. */
+  /** The operation that the request began, if the reply names one. */
   operationId: string | null
 }
 
@@ -31,8 +31,8 @@ interface Inner {
 const OPERATION = /\/operations\/([0-9a-f-]{36})$/
 
 /**
- * Calls routes of /v1 on behalf of a request to another interface. All rules are theirs: scopes, the status of the
- * account, the schemas of bodies.
+ * Calls routes of /v1 on behalf of a request to another interface. The rules of /v1 apply: scopes, the status
+ * of the account, the schemas of bodies.
  */
 export class Interior {
   readonly #routes: ReadonlyMap<string, Inner>

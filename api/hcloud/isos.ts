@@ -21,7 +21,7 @@ export function isoView(x: Exchange, iso: Iso): Listed {
   return shown
 }
 
-/** The ISOs that a drive can have. These clients know no status of one. */
+/** Lists the ISOs that can be inserted. These clients know no status of an ISO. */
 async function available(x: Exchange): Promise<Iso[]> {
   return (await x.all<Iso>('listIsos')).filter(({ status }) => status === 'available')
 }
@@ -35,7 +35,10 @@ const isos: Resource = {
   find: async (x, iso_id) => isoView(x, await x.v1<Iso>('getIso', { params: { iso_id } })),
 }
 
-/** Finds an ISO by its number, or the operator's or oldest of its name. @throws ApiError not_found */
+/**
+ * Finds an ISO by number, or by name: first an operator's, then the oldest of the account. @throws ApiError
+ * not_found
+ */
 async function idOf(x: Exchange, given: string | number): Promise<string> {
   const named = (await available(x)).findLast((iso) => nameOf(iso) === given)
   if (named) return named.iso_id
@@ -43,7 +46,7 @@ async function idOf(x: Exchange, given: string | number): Promise<string> {
   throw missing('iso', given)
 }
 
-/** Changes the drive of the server of the path, which may have this ISO already. */
+/** Changes the drive of the server in the path, which may contain this ISO already. */
 async function drive(x: Exchange, command: string, iso_id: string | null): Promise<object> {
   const { server_id } = await x.server()
   const operation = await x.perhapsBegin('updateServer', { params: { server_id }, body: { iso_id } })

@@ -5,12 +5,12 @@ import { firewallLinks } from '../firewalls/queries.ts'
 import type { Server } from '../servers/schema.ts'
 import { volumeLinks } from '../volumes/queries.ts'
 
-/** The volumes and firewalls of servers. One statement reads them, where the routes of /v1 would take two. */
+/** The volumes and firewalls of servers. One statement reads both; the routes of /v1 would take two. */
 export class Links {
   readonly #volumes = new Map<string, string[]>()
   readonly #firewalls: readonly Link[]
 
-  /** @param rows in any order: the database takes longer to sort none than to find that there are none */
+  /** @param rows in any order: sorting no rows costs the database more than finding none */
   constructor(rows: Link[]) {
     rows.sort((one, other) => (one.id < other.id ? 1 : -1))
     this.#firewalls = rows.filter(({ kind }) => kind === 'firewall')

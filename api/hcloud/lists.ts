@@ -6,7 +6,7 @@ import type { Shown } from './numbers.ts'
 
 const MOST_PER_PAGE = 50
 const PER_PAGE = 25
-/** The last page whose offset /v1 takes. */
+/** The last page whose offset /v1 accepts. */
 const LAST_PAGE = MAX_OFFSET / MOST_PER_PAGE
 const SELECTOR = new RegExp(LABEL_SELECTOR)
 const SELECTOR_FORM = `label_selector must have up to ${MOST_SELECTOR} characters, and terms name, !name, name=value, name!=value, name in (a,b) and name notin (a,b), joined by commas.`

@@ -28,7 +28,7 @@ export const metricRoutes: HcloudRoute[] = [
       const known = series.flatMap(({ name, points }) => {
         const own = names[name]
         const values = points.flatMap(([at, value]) => (value === null ? [] : [[at, String(value)] as const]))
-        // hcloud 1.30 draws a line, and ends with a panic at one of a single point.
+        // hcloud 1.30 draws a line, and panics if a series has a single point.
         return own === undefined ? [] : [[own, { values: values.length === 1 ? [] : values }] as const]
       })
       return { metrics: { start, end, step, time_series: Object.fromEntries(known) } }

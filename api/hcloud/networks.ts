@@ -13,7 +13,7 @@ function gatewayOf(range: string): string {
   return address.replace(/\d+$/, (last) => String(Number(last) + 1))
 }
 
-/** A network has one subnet, which is all of it. */
+/** Shows a network with one subnet, which spans the whole network. */
 function networkView(x: Exchange, network: Network, strangers: ReadonlySet<string>): Listed {
   const { network_id, name, ip_range, zone_slug, labels, created_at } = network
   const shown = {
@@ -58,13 +58,13 @@ const Subnet = Type.Object({
   gateway: Type.Optional(Type.String()),
 })
 
-/** @throws ApiError unsupported_error for a subnet that is not all of the network */
+/** @throws ApiError unsupported_error for a subnet that does not span the whole network */
 function refuseParts(range: string, subnets: readonly Static<typeof Subnet>[]): void {
   if (subnets.length > 1 || subnets.some(({ ip_range = range }) => ip_range !== range))
     throw unsupported(`A network has one subnet, which is all of it: ${range}.`)
 }
 
-/** Declares a change of a network's subnets, which is complete already if it is about all of the network. */
+/** Declares a change of a network's subnets, which does nothing if it concerns the whole network. */
 function subnetAction(name: 'add_subnet' | 'delete_subnet'): HcloudRoute {
   return answer({
     method: 'POST',
@@ -83,7 +83,7 @@ function subnetAction(name: 'add_subnet' | 'delete_subnet'): HcloudRoute {
 const Attachment = Type.Object({
   network: Type.Integer(),
   ip: Type.Optional(Type.String()),
-  /** The subnet, which is all of the network. */
+  /** The subnet, which spans the whole network. */
   ip_range: Type.Optional(Type.String()),
   alias_ips: Type.Optional(Type.Array(Type.String(), { maxItems: 0 })),
 })

@@ -8,7 +8,7 @@ import type { HcloudNumberTable } from './tables.ts'
 
 /** The offers of the catalogue, which are the same for all accounts. */
 const offers = ['location', 'datacenter', 'server_type', 'template', 'public_iso'] as const
-/** Events on objects, which are forgotten after some time. */
+/** Actions on objects, whose numbers are forgotten after some time. */
 const happenings = ['operation', 'start', 'change'] as const
 const objects = [
   'server',
@@ -30,7 +30,7 @@ const isIn = (list: readonly Kind[], kind: Kind) => list.includes(kind)
 export const KEPT_DAYS = 30
 const MOST_CACHED = 100_000
 
-/** An object in a reply. It is written as its number, which is known once the reply is complete. */
+/** An object in a reply, which is written as its number once the reply is complete and the number is known. */
 export class Ref {
   readonly kind: Kind
   readonly id: string
@@ -60,7 +60,7 @@ export interface Numbered {
   createdAt: number
 }
 
-/** The numbers of objects. Each is given when its object is first shown, and never to another one. */
+/** Assigns numbers to objects. An object gets its number when it is first shown; no number is used again. */
 export class Numbers {
   readonly #db: Database
   readonly #clock: Clock
@@ -85,7 +85,7 @@ export class Numbers {
     if (this.#isKnown(refs)) return
     const missing = new Map(refs.filter(({ number }) => number === 0).map((ref) => [keyOf(ref), ref]))
     await this.#give(accountId, [...missing.values()])
-    // Another request may have given some of them meanwhile.
+    // Another request may have assigned some numbers meanwhile.
     await this.#read(refs)
     this.#isKnown(refs)
   }
@@ -93,7 +93,7 @@ export class Numbers {
   /** Finds the object of an account, or the offer, that has a number. */
   async find(accountId: string, number: number): Promise<Numbered | null> {
     const known = this.#found.get(String(number))
-    // Another account may have the object since it was remembered.
+    // The object may have moved to another account since it was cached.
     const found = known && isOf(known, accountId) ? known : await this.#load(number)
     return found && isOf(found, accountId) ? found : null
   }
@@ -166,7 +166,7 @@ function isOf(object: { accountId: string | null }, accountId: string): boolean 
   return object.accountId === null || object.accountId === accountId
 }
 
-/** Gives the numbers of objects to another account, which has the objects from then on. */
+/** Moves the numbers of objects to the account that the objects move to. */
 export async function moveNumbers(tx: Queries, ids: readonly string[], accountId: string): Promise<void> {
   await tx
     .updateTable('hcloud_numbers')
@@ -176,7 +176,7 @@ export async function moveNumbers(tx: Queries, ids: readonly string[], accountId
     .execute()
 }
 
-/** The event that tells of an object's end, by the kind of the object. */
+/** The event that reports an object's deletion, by the kind of the object. */
 const ends = {
   server: 'server.deleted',
   ssh_key: 'ssh_key.deleted',
@@ -189,7 +189,10 @@ const ends = {
   volume: 'volume.deleted',
   address: 'address.deleted',
 } as const satisfies Record<(typeof objects)[number], EventType>
-/** Returns a function that notes the ends of objects, wherever they were deleted; its limit means that there are more. */
+/**
+ * Returns a function that notes deletions of objects through any interface; a result equal to its limit means
+ * that more remain.
+ */
 export function endsFollower(): (db: Database, now: number, limit: number) => Promise<number> {
   const follow = eventFollower(Object.values(ends), async (db, { account_id, type, data, created_at }) => {
     const object: Record<string, string> = JSON.parse(data)
@@ -221,7 +224,7 @@ export function forgetExcessNumbers(
 }
 
 const withOwnIds: ReadonlySet<Kind> = new Set(objects)
-/** The ids of objects are theirs alone; a slug or an operation has a number for each of its kinds. */
+/** The ids of objects are unique; a slug or an operation has a number for each of its kinds. */
 const keyOf = ({ kind, id }: Pick<Ref, 'kind' | 'id'>) => (withOwnIds.has(kind) ? id : `${kind} ${id}`)
 
 /** Deletes some of the numbers that ended before a moment. @returns the number deleted */

@@ -14,7 +14,7 @@ interface Catalogue {
   templates: readonly Template[]
   /** By zone: the presets at the price of its first CPU type. */
   presets: ReadonlyMap<string, readonly Preset[]>
-  /** One server of each kind that was shown, with the JSON text of what all of its kind have in common. */
+  /** One server of each kind that was shown, with the JSON text of the fields that its kind shares. */
   kinds: { server: Server; text: string }[]
 }
 
@@ -30,15 +30,15 @@ async function readCatalogue(x: Exchange): Promise<Catalogue> {
   return { zones, presets: new Map(presets), templates, kinds: [] }
 }
 
-/** The offers of the installation, to be shown in this reply. */
+/** Returns the installation's offers for this reply. */
 export async function offersOf(x: Exchange): Promise<Offers> {
   return new Offers(x, await x.shared(`catalogue ${x.terms}`, () => readCatalogue(x)))
 }
 
-/** The prices of a thing in rubles; Berth's are final, so net and gross are the same. */
+/** Returns a price in rubles; Berth's prices are final, so net and gross are equal. */
 export const price = (rubles: string) => ({ net: rubles, gross: rubles })
 
-/** The catalogue as one reply shows it: zones are locations, each with one datacenter, and presets server types. */
+/** The catalogue in one reply: zones are locations, each with one datacenter, and presets are server types. */
 export class Offers {
   readonly #x: Exchange
   readonly catalogue: Catalogue

@@ -10,16 +10,16 @@ export interface Resource {
   kind: Kind
   /** The kinds of its numbers (default: `kind` alone). */
   kinds?: readonly Kind[]
-  /** The name of one in a reply, and of all, which is also its path. */
+  /** The singular in replies, and the plural, which is also the path. */
   one: string
   many: string
   all(x: Exchange): Promise<Listed[]>
   find(x: Exchange, id: string): Promise<Listed>
-  /** Refuses to change one that servers of other projects use. */
+  /** Refuses to change an object that servers of other projects use. */
   guard?(x: Exchange, id: string): Promise<void>
 }
 
-/** The id of the object of the path, to be changed. @throws ApiError not_found, forbidden */
+/** Returns the id of the object in the path, if it may be changed. @throws ApiError not_found, forbidden */
 export async function changeable(
   x: Exchange,
   { kind, guard }: Pick<Resource, 'kind' | 'guard'>,
@@ -34,14 +34,14 @@ interface Changes {
   /** The parameter of their paths. */
   param: string
   update: string
-  /** False if it has no name of its own: one is then accepted and not kept. */
+  /** False if these objects have no names: a name in a request is then accepted and ignored. */
   isRenamed?: boolean
   remove: string
 }
 
 export const Labels = Type.Optional(Type.Record(Type.String(), Type.String()))
 
-/** The routes that list and read a kind of object. */
+/** Declares the routes that list and read a kind of object. */
 export function reading({ kind, kinds = [kind], one, many, all, find }: Resource): HcloudRoute[] {
   return [
     answer({ method: 'GET', path: `/${many}`, run: async (x) => listed(x, many, await all(x)) }),
@@ -56,7 +56,7 @@ export function reading({ kind, kinds = [kind], one, many, all, find }: Resource
   ]
 }
 
-/** The routes that change the name and labels of a kind of object, and delete it. */
+/** Declares the routes that change the name and labels of a kind of object, and delete it. */
 export function changing(
   resource: Resource,
   { param, update, isRenamed = true, remove }: Changes,
@@ -94,14 +94,14 @@ export function changing(
   ]
 }
 
-/** The route that these clients protect an object by; only servers have protection here. */
+/** Declares the route by which these clients protect an object; in Berth only servers have protection. */
 export function protection(resource: Resource): HcloudRoute[] {
   const { kind, many } = resource
   return [
     answer({
       method: 'POST',
       path: `/${many}/:id/actions/change_protection`,
-      // hcloud-go 1.35 repeats the number of a primary IP, by a slip.
+      // hcloud-go 1.35 mistakenly repeats the number of a primary IP.
       body: Type.Object({ delete: Type.Optional(Type.Boolean()), ID: Type.Optional(Type.Integer()) }),
       run: async (x, { delete: isKept }) => {
         const id = await changeable(x, resource)
@@ -112,7 +112,10 @@ export function protection(resource: Resource): HcloudRoute[] {
   ]
 }
 
-/** The actions that Berth has not. @param reasons what to do instead, by the name of the action */
+/**
+ * Declares routes that refuse the actions that Berth lacks. @param reasons what to do instead, by the name of
+ * the action
+ */
 export function refusing(many: string, reasons: Readonly<Record<string, string>>): HcloudRoute[] {
   return Object.entries(reasons).map(([name, reason]) =>
     answer({
@@ -123,7 +126,7 @@ export function refusing(many: string, reasons: Readonly<Record<string, string>>
   )
 }
 
-/** Lets the number of an object be forgotten that is gone. @throws the error */
+/** Notes that an object is gone, so that its number is forgotten later. @throws the error */
 async function noteEnd(x: Exchange, error: unknown): Promise<never> {
   if (isGone(error)) await x.end(x.param('id'))
   throw error

@@ -26,7 +26,7 @@ import { serverRoutes } from './servers.ts'
 import { sshKeyRoutes } from './ssh-keys.ts'
 import { volumeRoutes } from './volumes.ts'
 
-/** The routes of the interface. */
+/** The routes of the hcloud interface. */
 export const routes: readonly HcloudRoute[] = [
   ...actionRoutes,
   ...catalogueRoutes,
@@ -44,12 +44,13 @@ export const routes: readonly HcloudRoute[] = [
 
 const MOST_ENDED = 10_000
 const MOST_SHARED = 100
-/** The scopes of which a token must hold one; which, the routes of /v1 decide. */
+/** A token must hold one of these scopes; the routes of /v1 decide which. */
 const READS = [...acceptedFor['servers:read'], ...acceptedFor['account:read']]
 const WRITES = [...acceptedFor['servers:write'], ...acceptedFor['account:write']]
 
 /**
- * The interface for tools that speak the hcloud API: a translation to the routes of /v1, in a room of its own.
+ * The interface for tools that speak the hcloud API: a translation to the routes of /v1, in a Fastify context
+ * of its own.
  * @param own the routes of /v1
  */
 export function hcloudRoom({ db, clock }: { db: Database; clock: Clock }, own: readonly Route[]): Room {
@@ -79,7 +80,7 @@ function mount(
   parts: HcloudParts,
 ): void {
   const check = body && compileCheck('body', body)
-  // Requests of an account that give names follow each other, so that a name that was found free still is.
+  // Requests of an account that set names run one after the other, so that a name found free stays free.
   const isNaming = method === 'PUT' || (method === 'POST' && !path.includes(':'))
   http.route({
     method,
@@ -90,7 +91,7 @@ function mount(
       ...(isPoll ? { isPoll } : {}),
     },
     handler: async (request, reply) => {
-      // It refuses a caller without a token for it, before the body is looked at.
+      // A caller without a suitable token is refused before the body is read.
       const x = new Exchange(request, parts)
       const given = withoutNulls(request.body ?? {})
       const issues = check?.(given) ?? []
@@ -99,13 +100,13 @@ function mount(
       await x.settle()
       reply.code(result ? status : 204).header('cache-control', 'no-store')
       if (typeof result !== 'string') return reply.send(result)
-      // Its bytes are made once: their number goes into a header, and the connection takes them as they are.
+      // The bytes are made once: a header needs their number, and the connection sends them unchanged.
       return reply.type('application/json; charset=utf-8').send(Buffer.from(result))
     },
   })
 }
 
-/** Clients send null for what they leave out. The body is no deeper than the parser allows. */
+/** Removes nulls, which clients send for omitted fields. The parser limits the depth of the body. */
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls)
   if (typeof value !== 'object' || value === null) return value
@@ -113,7 +114,7 @@ function withoutNulls(value: unknown): unknown {
   return Object.fromEntries(members.map(([name, member]) => [name, withoutNulls(member)]))
 }
 
-/** Shows the limit of requests in the headers that these clients read, besides those of the standard. */
+/** Adds the rate-limit headers that these clients read to the standard ones. */
 function limits(clock: Clock) {
   return (
     _request: FastifyRequest,

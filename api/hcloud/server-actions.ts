@@ -10,7 +10,7 @@ import { Labels, refusing } from './resources.ts'
 import { passwordOf, presetOf } from './servers.ts'
 import { keyIds } from './ssh-keys.ts'
 
-/** The time that a reply waits for a password, which a server has once the operation has ended. */
+/** The time that a reply waits for a password, which exists once the operation has ended. */
 const PASSWORD_SECONDS = 30
 const Named = Type.Union([Type.String(), Type.Integer()])
 const Nothing = Type.Object({})
@@ -137,7 +137,7 @@ const settings = [
   ),
 ]
 
-/** The actions that Berth has not, with the reason. */
+/** The actions that Berth lacks, each with the reason. */
 const refused = {
   change_alias_ips: 'A server has one address in a network.',
   add_to_placement_group: 'Placement groups are not offered here.',

@@ -73,11 +73,11 @@ function publicNet(x: Exchange, server: Server, { addresses, links }: Around) {
   }
 }
 
-/** The number of a size that no preset has. It needs no row, and lies above all numbers that have one. */
+/** Returns the number of a size without a preset, which needs no row and exceeds all numbers with rows. */
 const sizeNumber = (cpu: number, ramMb: number, diskGb: number) =>
   2 ** 50 + (cpu * 2 ** 22 + ramMb) * 2 ** 20 + diskGb
 
-/** The type of a server; one of a size of its own has a type that is not on offer. */
+/** Returns the type of a server; a custom size gets a type that is not on offer. */
 function typeOf(offers: Offers, { preset_id, cpu, ram_mb, disk_gb }: Server) {
   const preset = offers.presets.find((one) => one.preset_id === preset_id)
   if (preset) return offers.serverType(preset)
@@ -90,7 +90,7 @@ function typeOf(offers: Offers, { preset_id, cpu, ram_mb, disk_gb }: Server) {
   }
 }
 
-/** The image of a server; null if that is gone. */
+/** Returns the image of a server; null if the image was deleted. */
 function imageOf({ offers, sources }: Around, { template_id, source_id }: Server) {
   if (source_id !== null) return sources.get(source_id) ?? null
   const template = offers.catalogue.templates.find((one) => one.template_id === template_id)
@@ -103,7 +103,7 @@ function backupWindow({ backups_enabled, backup_window: hour }: Server): string 
   return `${two(hour)}-${two(hour + 1)}`
 }
 
-/** The fields of a server that are its own. */
+/** Returns the fields that differ from server to server. */
 function ownFields(x: Exchange, server: Server, near: Around) {
   const { server_id, name } = server
   const iso = near.isos.find((one) => one.iso_id === server.iso_id)
@@ -122,7 +122,7 @@ function ownFields(x: Exchange, server: Server, near: Around) {
   }
 }
 
-/** The fields that all servers have in common that are of one kind: its type, place and image. */
+/** Returns the fields that all servers of one kind share: type, place and image. */
 function commonFields(near: Around, server: Server) {
   const { offers } = near
   const { delete_protection } = server
@@ -161,13 +161,13 @@ function serverView(x: Exchange, server: Server, near: Around) {
   return { ...ownFields(x, server, near), ...commonFields(near, server) }
 }
 
-/** Sizes that no preset has are as many as customers like. */
+/** Custom sizes can be as many as customers like. */
 const MOST_KINDS = 100
-/** Stands for the common fields of a server. No text has it: quotes in texts are escaped. */
+/** A placeholder for the common fields of a server. It cannot occur in a text, where quotes are escaped. */
 const COMMON = ',"common":0}'
 
 /**
- * The JSON text of a page of servers. It is joined from parts, since what they have in common is most of it.
+ * The JSON text of a page of servers. It is joined from parts, since the common fields make up most of it.
  * @param meta the page
  */
 async function serversText(x: Exchange, servers: readonly Server[], meta: object): Promise<string> {
@@ -192,7 +192,7 @@ async function commonText(x: Exchange, near: Around, server: Server): Promise<st
   const shown = commonFields(near, server)
   await x.settle()
   const text = `,${JSON.stringify(shown).slice(1)}`
-  // An image that belongs to one account is not kept for others.
+  // The text of a server from an account's own image is not cached for other accounts.
   if (server.source_id === null && kinds.push({ server, text }) > MOST_KINDS) kinds.shift()
   return text
 }
@@ -295,13 +295,13 @@ async function orderOf(x: Exchange, body: Static<typeof Creation>) {
       'firewall',
       body.firewalls?.map(({ firewall }) => firewall),
     ),
-    // These clients always ask for addresses; a zone without them still has servers.
+    // These clients always request addresses, but a zone without addresses must still offer servers.
     ...(public_net.enable_ipv4 === false ? { enable_ipv4: false } : {}),
     ...(public_net.enable_ipv6 === false ? { enable_ipv6: false } : {}),
   }
 }
 
-/** The field of an order that names the preset of a type of servers. */
+/** Returns the field of an order that names the preset for a server type. */
 export async function presetOf(x: Exchange, given: string | number): Promise<Record<string, string>> {
   const offers = await offersOf(x)
   if (offers.presets.some(({ slug }) => slug === given)) return { preset: String(given) }

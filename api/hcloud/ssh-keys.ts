@@ -28,7 +28,7 @@ const keys: Resource = {
   find: async (x, id) => keyView(x, await x.v1<SshKey>('getSshKey', { params: { ssh_key_id: id } })),
 }
 
-/** The ids of keys that a request names by number or by name. @throws ApiError not_found */
+/** Returns the ids of the keys that a request names by number or name. @throws ApiError not_found */
 export async function keyIds(x: Exchange, given: readonly (string | number)[]): Promise<string[]> {
   if (given.length === 0) return []
   const all = await x.all<SshKey>('listSshKeys')
