@@ -58,7 +58,7 @@ export interface Terms {
 /** The status of an account, with why and since when it has it, if known, and its prices. */
 export interface Standing {
   accountStatus: 'active' | 'suspended' | 'closed'
-  /** True if the operator keeps it as it is, as evidence. */
+  /** True if the operator keeps the account unchanged, as evidence. */
   isFrozen: boolean
   statusReason: string | null
   statusSince: number | null
@@ -87,7 +87,7 @@ export function credentialId({ tokenId, person }: Pick<Actor, 'tokenId' | 'perso
 
 /** Checks whether a stream or console may stay open. */
 export interface Access {
-  /** Returns those that are still valid and belong to active accounts. */
+  /** Returns the credentials that are still valid and belong to active accounts. */
   stillValid<T extends Credential>(credentials: readonly T[]): Promise<Set<T>>
   /** True if the credential is still valid and may be used from this address. */
   isUsableFrom(credential: Credential, address: string): Promise<boolean>

@@ -53,7 +53,7 @@ export function nullable<T extends Parameters<typeof Type.Union>[0][number]>(
   return Type.Union([schema, Type.Null()], options)
 }
 
-/** Characters that hide or reorder what stands beside them. */
+/** Characters that hide or reorder their neighbours. */
 const HIDING = String.raw`\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb`
 /**
  * Characters that make a name look like another: controls, and those that hide others. It avoids \p{…}, because clients
@@ -63,7 +63,7 @@ export const DECEPTIVE = String.raw`\u0000-\u001f${HIDING}`
 /** Characters that show nothing by themselves. Joiners are among them, which emoji and Persian need. */
 const BLANK = String.raw`\s\u034f\u115f\u1160\u17b4\u17b5\u200c\u200d\u2800\u3164\ufe00-\ufe0f\uffa0`
 export const VISIBLE = `^(?=.*[^${BLANK}])[^${DECEPTIVE}]*$`
-/** The same for texts of several lines, which may have tabs. */
+/** The same pattern for texts of several lines, which may have tabs. */
 export const VISIBLE_LINES = String.raw`^(?=[\s\S]*[^${BLANK}])[^\u0000-\u0008\u000b-\u001f${HIDING}]*$`
 
 /** A name for people, with at least one visible character. Its length is counted in Unicode code points. */
@@ -111,7 +111,10 @@ export const LabelSelector = Type.String({
 
 const TWO_DIGITS = Array.from({ length: 100 }, (_, n) => String(n).padStart(2, '0'))
 
-/** Returns the same as Date's toISOString in a quarter of its time: a page of servers has hundreds of times. */
+/**
+ * Returns the same as Date's toISOString in a quarter of the time: a page of servers contains hundreds of
+ * timestamps.
+ */
 export function isoTime(ms: number): string {
   const date = new Date(ms)
   const year = date.getUTCFullYear()

@@ -44,7 +44,10 @@ const OF_WRITE = [
   httpProblems.unsupported_media_type,
 ]
 
-/** Every code that a reply can have: most have no further members, each of the others has a separate schema. */
+/**
+ * Returns the schema of all problems. Codes without further members share a schema; each of the others has
+ * its own.
+ */
 export function problemSchema(routes: readonly Route[]): TObject {
   const types = new Map(
     [...Object.values(httpProblems), ...routes.flatMap(problemsOf)].map((type) => [type.code, type]),

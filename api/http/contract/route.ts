@@ -161,7 +161,10 @@ interface Described<Params extends string, Query extends TObject, Body extends T
   contentType?: string
   /** The content types of a success, if its client decides; `run` sets the one of its reply. */
   contentTypes?: readonly string[]
-  /** It shows or ends somebody's access: nobody who uses up the account's requests may keep others from it. */
+  /**
+   * True if the route shows or ends somebody's access: using up the account's requests must not block such
+   * routes.
+   */
   isAboutAccess?: true
   /** Replies carry an ETag, and a client that already has this version gets 304. */
   hasEtag?: true
@@ -193,7 +196,7 @@ type Repeated<Params extends string, Query extends TObject, Body extends TObject
   | {
       method: 'POST'
       makesNothing?: never
-      /** The reply of an earlier try that remembered this and died before it could reply. */
+      /** Returns the reply of an earlier try that remembered this object and died before it could reply. */
       recover: Recover<Params, Query, Body, Loaded>
     }
 

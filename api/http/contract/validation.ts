@@ -26,8 +26,8 @@ for (const ajv of [forBodies, forText])
   })
 
 /**
- * Says what is wrong with a value at one place of the request: all of it, or one more than are shown. Fills in
- * defaults. Fields and parameters that the schema does not name are refused.
+ * Returns all mistakes in a value of a request, or one more than a reply shows. Fills in defaults. Fields and
+ * parameters that the schema does not name are refused.
  */
 export type Check = (value: unknown) => Issue[]
 
@@ -182,7 +182,10 @@ function hint({ params, parentSchema, data }: ErrorObject): string {
   return guess === null ? '' : ` Did you mean ${guess}?`
 }
 
-/** The name that has the other as a part or begins with it, or differs in less than half of its letters; null: none. */
+/**
+ * Returns the known name that has this name as a part or beginning, or differs in less than half of the
+ * letters; null if none does.
+ */
 function alike(name: string, known: readonly string[]): string | null {
   if (name.length > LONGEST_GUESS || known.length === 0) return null
   const isBeginning = (field: string) => name.length >= SHORTEST_BEGINNING && field.startsWith(name)

@@ -11,10 +11,11 @@ export interface RateLimits {
 }
 
 /**
- * The counts of requests: reads and writes of a person or of an account's tokens, and requests of addresses. Requests
- * that a token has no right to count by token, so that a stolen one can't use up its account's. Those about access count
- * by person or token, so that nobody can keep others from ending it. Both have the limit of writes. Polls of clients that
- * can't wait for an operation are cheap, and have ten times the limit of reads.
+ * The counts of requests: reads and writes of a person or of an account's tokens, and requests of addresses.
+ * Requests beyond a token's rights count by token, so that a stolen token can't use up its account's
+ * requests. Requests about access count by person or token, so that nobody can keep others from ending it.
+ * Both have the limit of writes. Polls of clients that can't wait for an operation are cheap, and have ten
+ * times the limit of reads.
  */
 export type Policy = keyof RateLimits | 'refused' | 'own' | 'polls'
 
@@ -97,7 +98,10 @@ export function siteOf(address: string): string | null {
   return networkOf(address).includes(':') ? firstGroups(address, 3) : null
 }
 
-/** The /24 of an IPv4 address or the /48 of an IPv6 one: who has one address of it often has others. */
+/**
+ * Returns the /24 of an IPv4 address or the /48 of an IPv6 address, since an attacker often has many
+ * addresses in one.
+ */
 export function widestOf(address: string): string {
   return siteOf(address) ?? networkOf(address).split('.').slice(0, 3).join('.')
 }

@@ -30,13 +30,16 @@ declare module 'fastify' {
     isFree?: true
     /** The operationId. */
     action?: string
-    /** True if it counts as a read, whatever its method. */
+    /** True if the request counts as a read, whatever its method. */
     isRead?: true
-    /** True if its body is a part of a file. */
+    /** True if the body is a part of a file. */
     takesPart?: true
-    /** Counted by person or token. */
+    /** True if the request counts by person or token. */
     isOwn?: true
-    /** Asks whether work has ended, as clients do twice a second: counted apart from other reads. */
+    /**
+     * True if clients poll this route, up to twice a second: such requests are counted apart from other
+     * reads.
+     */
     isPoll?: true
     /** The scopes of which the caller must hold one. */
     accepted?: readonly string[]

@@ -92,8 +92,9 @@ export class Idempotency {
   }
 
   /**
-   * The same request is the same body with the same rights: a reply can show what another token may not see.
-   * @returns null if the request deletes an object that is gone, and its key is unknown; also if there is no such account
+   * A repeat needs the same body and the same rights: a reply can show data that another token may not see.
+   * @returns null if the request deletes an object that is gone, and its key is unknown; also if the account
+   * does not exist
    * @throws ApiError bad_request, idempotency_key_reused, idempotency_key_in_use
    */
   async begin(owner: KeyOwner, request: Repeatable, key: string): Promise<Beginning> {
@@ -310,7 +311,7 @@ export async function forgetExcessKeys(
 
 async function deleteSome(db: Database, which: (keys: Keys) => Keys, limit: number): Promise<number> {
   const { numDeletedRows } = await db
-    // Otherwise PostgreSQL may look for them anew for each row of the table.
+    // Without it, PostgreSQL may repeat the search for each row of the table.
     .with(
       (cte) => cte('old').materialized(),
       (select) =>

@@ -5,8 +5,8 @@ import { ApiError, httpProblems } from '../contract/problem.ts'
 type Asked = Pick<FastifyRequest, 'headers' | 'host' | 'method'>
 
 /**
- * Returns true if the page that sends a request belongs to this service, as its browser says. Null means that the
- * request does not show it, such as requests of programs, and reads of old browsers.
+ * Returns true if the browser reports that the page behind a request belongs to this service. Null means that
+ * the request does not show its page, as with programs and reads of old browsers.
  * @param publicUrl the address at which customers find the service, if it is known
  */
 function isOwnPage({ headers, host }: Asked, publicUrl: string | undefined): boolean | null {

@@ -96,7 +96,10 @@ export function mountPages(
     })
 }
 
-/** Only this server's files are allowed as scripts and styles, and by the nonce the styles of the terminal emulator. */
+/**
+ * Only this server's files are allowed as scripts and styles; the nonce also allows the terminal emulator's
+ * styles.
+ */
 const policy = (nonce: string, logoUrl: string | null) =>
   [
     "default-src 'self'",

@@ -42,7 +42,7 @@ async function* contentOf(body: Readable, bytes: number): AsyncGenerator<Buffer>
       yield chunk
     }
   } catch {
-    // The rest is missing.
+    // The missing bytes are reported below.
   }
   if (left !== 0)
     throw new ApiError(httpProblems.bad_request, 'The body broke off before its end. Send the part again.')

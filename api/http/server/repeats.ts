@@ -25,8 +25,8 @@ export function claimer(idempotency: Idempotency, route: Route) {
 }
 
 function ownerOf({ scope, isOfToken }: Route, known: Known, body?: unknown): KeyOwner {
-  // The path names the account that the operator changes; operators need not be in one themselves. What moves is in
-  // another one when its request is repeated, so the key of a move belongs to the account that gets it.
+  // The path names the account that the operator changes; operators need not be in an account. When a move is
+  // repeated, its object is in another account, so the key belongs to the account that receives it.
   if (isForOperators(scope)) {
     const right = known.operator?.tokenId ?? signedInOf(known).personId
     return {
@@ -96,7 +96,7 @@ export async function carryOut(route: Route, call: Call<string, unknown, unknown
     return await route.run(call)
   } catch (error) {
     asMissing(error)
-    // The object was there when the earlier attempt began.
+    // The object existed when the earlier attempt began.
     if (route.recover) return route.recover(call, earlierId)
     if (204 in route.reply) return undefined
     throw error
@@ -125,8 +125,8 @@ export async function keepReply(
   if (!claim) return body
   const status = reply.statusCode
   const report = request.known?.report ?? null
-  // These replies are not kept: another token, a later moment or a repair would get a different one. A long refusal
-  // made nothing, and a repeat gets a similar one. A DELETE that was refused deletes nothing when it is repeated.
+  // These replies are not kept: another token, a later moment or a repair would get a different one. A long
+  // refusal created nothing, and a repeat gets a similar refusal. Repeating a refused DELETE deletes nothing.
   const isLong = status >= 400 && typeof body === 'string' && body.length > MAX_KEPT_REFUSAL
   const isPassing = status === 401 || status === 403 || status === 429 || status >= 500 || isLong
   const isKept = claim.isRemoval ? status < 400 : !isPassing
