@@ -97,14 +97,18 @@ export function findAccountByEmail(db: Queries, email: string) {
   return db.selectFrom('accounts').selectAll().where('email', '=', email).executeTakeFirst()
 }
 
-/** Accounts whose address is this one, in upper or lower case: for operators, as it reads all. @param email in lower case */
+/**
+ * Finds accounts with this address in upper or lower case. This reads all accounts, so it is only for
+ * operators. @param email in lower case
+ */
 export function accountsInAnyCase(db: Queries, email: string) {
   return db.selectFrom('accounts').selectAll().where(sql<boolean>`lower(email) = ${email}`).execute()
 }
 
 /**
- * Replaces the contact address of an account, if that is `from`: by the first of the others that no account has, or by
- * none. So the next person to sign up with it gets an account of their own, and no payment for them is booked here.
+ * Replaces the contact address of an account, if that is `from`: by the first of the others that no account
+ * has, or by none. So the next person to sign up with it gets an account of their own, and their payments are
+ * not booked here.
  */
 export async function moveAccountEmail(
   tx: Queries,
@@ -167,7 +171,7 @@ export function searchAccounts(
 }
 
 /**
- * Changes what an operator keeps of an account.
+ * Changes the operator's own notes, tags and ids of an account.
  * @returns false if another account has the external id
  */
 export async function describeAccount(
@@ -188,7 +192,7 @@ export async function describeAccount(
   }
 }
 
-/** Size of an account's servers, which is kept in the account's row. */
+/** The total size of an account's servers, which is kept in the account's row. */
 type Load = Record<'servers' | 'cpu' | 'ram_mb' | 'disk_gb', number>
 
 const used = (name: keyof Load) => (db: Queries, accountId: string) =>
@@ -243,7 +247,7 @@ const LOADED = [...LIMITED, 'servers_used', 'cpu_used', 'ram_mb_used', 'disk_gb_
 /** An account with the size of its servers. */
 export type Loaded = Limited & Pick<AccountTable, (typeof LOADED)[number]>
 
-/** A query of an account with what decides how large its servers may be. */
+/** Queries an account with the facts that limit the size of its servers. */
 export function loadedAccount(db: Queries, accountId: string) {
   return db
     .selectFrom('accounts')
@@ -252,7 +256,7 @@ export function loadedAccount(db: Queries, accountId: string) {
     .select([paidIn(db, accountId).as('paid'), stepsIn(db).as('steps')])
 }
 
-/** @param account as it is once the load is added @throws ApiError quota_exceeded */
+/** @param account the account including the new load @throws ApiError quota_exceeded */
 export function requireLoad(account: Loaded, load: Load): void {
   for (const quota of serverQuotas) {
     const requested = load[quota.name]
@@ -288,13 +292,14 @@ export async function lockAccount(
   return account
 }
 
-/** A query of the accounts' rights to send mail, and to connect at all, for the configuration of the network. */
+/** Queries the accounts' rights to send mail, and to connect at all, for the configuration of the network. */
 export function smtpRights(db: Queries) {
   return db.selectFrom('accounts').select(['account_id', 'is_smtp_open', 'frozen_at'])
 }
 
 /**
- * Locks the account's row and checks quotas, in one message. What is requested of each is by its name (default: 1).
+ * Locks the account's row and checks quotas, in one message. `requested` contains the number for each quota
+ * by name (default: 1).
  * @throws ApiError quota_exceeded
  */
 export async function takeRoom(
@@ -324,7 +329,7 @@ export interface StatusChange {
   from: readonly AccountTable['status'][]
   to: AccountTable['status']
   reason: string
-  /** True to freeze an account that becomes suspended (default: false). */
+  /** True to freeze the account as it is suspended (default: false). */
   isFreezing?: boolean
 }
 
@@ -386,7 +391,7 @@ export function changeQuotas(
 ): Promise<Record<string, number>> {
   return db.transaction().execute(async (tx) => {
     const account = tx.updateTable('accounts').where('account_id', '=', accountId)
-    // Locked before it is read.
+    // The row is locked before it is read.
     const before = await account
       .set((eb) => ({ quotas: eb.ref('quotas') }))
       .returning(['account_id', 'quotas'])

@@ -15,12 +15,15 @@ import { termsOf } from './status.ts'
  */
 const SETTLING_MS = 3600_000
 
-/** The catalogue at the prices of an account. */
+/** Returns the catalogue at the prices of an account. */
 export async function pricedFor(db: Queries, catalog: Catalog, accountId: string): Promise<Catalog> {
   return withTerms(catalog, termsOf(await findAccount(db, accountId)))
 }
 
-/** Sets the prices of an account. What it has is billed at them from this moment, once it is repriced. @returns the moment */
+/**
+ * Sets the prices of an account. Its existing objects are billed at these prices from this moment, once they
+ * are repriced. @returns the moment
+ */
 export function changeTerms(
   { db, clock, quotas }: { db: Database; clock: Clock; quotas: readonly Quota[] },
   accountId: string,
@@ -40,7 +43,7 @@ export function changeTerms(
   })
 }
 
-/** The accounts whose prices have changed a short time ago. */
+/** Lists the accounts whose prices changed recently. */
 export function changedTerms(db: Queries) {
   return changed.all(db, {})
 }
@@ -53,7 +56,7 @@ const changed = prepared((db) =>
     .$narrowType<{ at: number }>(),
 )
 
-/** Notes that everything has the prices of a change, once nothing is left that began before it. */
+/** Notes that all objects have the changed prices, once no order is left that began before the change. */
 export async function settleTerms(db: Queries, accountId: string, at: number, now: number): Promise<void> {
   if (now - at < SETTLING_MS) return
   await db

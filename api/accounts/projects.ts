@@ -26,7 +26,7 @@ const byId = prepared((db, { accountId, projectId }: { accountId: string; projec
   withDefault(db).where('projects.account_id', '=', accountId).where('project_id', '=', projectId),
 )
 
-/** The names of an account's projects, by id. */
+/** Returns the names of an account's projects, by id. */
 export async function projectNames(db: Queries, accountId: string): Promise<Map<string, string>> {
   const own = db.selectFrom('projects').select(['project_id', 'name']).where('account_id', '=', accountId)
   return new Map((await own.execute()).map(({ project_id, name }) => [project_id, name]))
@@ -138,7 +138,7 @@ const counting = prepared((db, values: { accountId: string; projectId: string; c
     .where('account_id', '=', values.accountId),
 )
 
-/** The issue with an order or a change that names another account's project, or none. */
+/** The issue with a project that does not exist, or belongs to another account. */
 export function unknownProject(): Issue {
   return bodyIssue('project_id', 'not_found', 'No such project.')
 }

@@ -2,7 +2,7 @@ import { createHash, createPublicKey } from 'node:crypto'
 
 /** Packer makes keys of 2014 bits for its own use. */
 const MIN_RSA_BITS = 2014
-/** OpenSSH accepts no longer keys. */
+/** OpenSSH refuses longer keys. */
 const MAX_RSA_BITS = 16_384
 /** Keys on security tokens contain a plain key, which is checked as such, followed by an application name. */
 const SECURITY_KEYS: Record<string, { plain: string; fields: number }> = {
@@ -53,12 +53,15 @@ export async function parsePublicKey(text: string): Promise<PublicKey | string> 
   return { type, line: `${type} ${blob.toString('base64')}`, fingerprint }
 }
 
-/** Base64 ends in at most two of them. A pattern for any number of them takes a second on a text of equals signs. */
+/**
+ * Removes the padding, at most two equals signs. A pattern for any number takes a second on a text of equals
+ * signs.
+ */
 function unpadded(base64: string): string {
   return base64.replace(/={1,2}$/, '')
 }
 
-/** @returns why the key can't be used, or null */
+/** @returns why the key can't be used; null if it can */
 async function checkPlainKey(line: string): Promise<string | null> {
   // Keys are added rarely, and the library is a large one.
   const { default: ssh2 } = await import('ssh2')

@@ -1,11 +1,11 @@
 import type { Queries } from '../database/database.ts'
 
-/** A query of the accounts that were created since a moment. */
+/** Queries the accounts that were created since a moment. */
 export function accountsSince(db: Queries, moment: number) {
   return db.selectFrom('accounts').select(['account_id', 'created_at']).where('created_at', '>=', moment)
 }
 
-/** Some accounts, in no order: those that exist. */
+/** Queries the existing accounts among these ids, in no order. */
 export function accountsByIds(db: Queries, accountIds: readonly string[]) {
   if (accountIds.length === 0) return Promise.resolve([])
   return db

@@ -9,7 +9,10 @@ import { stepsIn } from './limit-steps.ts'
 import { accountProblems } from './schema.ts'
 import type { AccountTable } from './tables.ts'
 
-/** The facts that an account's limits depend on: those that the operator set, how much it has paid, and the steps. */
+/**
+ * The facts that decide an account's limits: those set by the operator, the sum that it has paid, and the
+ * steps.
+ */
 export type Limited = Pick<AccountTable, 'account_id' | 'quotas'> & {
   paid: number | null
   steps: string | null
@@ -30,7 +33,7 @@ export function atLimit({ name, limit }: Quota) {
 /** Limits that an operator gives an account, by name; null is the default. */
 export type GivenLimits = Readonly<Record<string, number | null>>
 
-/** Changed limits as the row of an account keeps them, without those that are the default. */
+/** Returns changed limits as the row of an account keeps them, without default ones. */
 export function writtenLimits(change: GivenLimits, before: Pick<AccountTable, 'quotas'> = { quotas: '{}' }) {
   const all = Object.entries({ ...ownLimits(before), ...change })
   return JSON.stringify(Object.fromEntries(all.filter(([, limit]) => limit !== null)))
@@ -43,9 +46,9 @@ export function ownLimits({ quotas }: Pick<AccountTable, 'quotas'>): Partial<Rec
 }
 
 /**
- * Before its first payment, or the first step of the catalogue, an account may have enough to try everything, but too
- * little to attract abuse. Steps may pass the operator's own limit, unless it is below that of new accounts: such a one
- * is meant to hold.
+ * Before its first payment, or the first step of the catalogue, an account may have enough to try everything,
+ * but too little to attract abuse. Steps may exceed the operator's own limit, unless that is below the limit
+ * of new accounts: such a limit is meant to hold.
  */
 function limitOf(account: Limited, quota: Quota): Limit {
   const { name, limit: most, unpaid = most } = quota
@@ -72,7 +75,7 @@ export async function limitsOf(
   return Object.fromEntries(explained.map(([name, { limit }]) => [name, limit]))
 }
 
-/** The same, with their reasons. */
+/** Returns the limits of an account, each with its reason. */
 export async function explainedLimits(
   db: Queries,
   account: Pick<AccountTable, 'account_id' | 'quotas'>,
@@ -90,7 +93,7 @@ const earnings = prepared((db, { accountId }: { accountId: string }) =>
     .select([paidIn(db, accountId).as('paid'), stepsIn(db).as('steps')]),
 )
 
-/** The same, where it is known how much the account has paid. */
+/** Returns the limits of an account whose paid sum is known, each with its reason. */
 export function limitsBy(account: Limited, quotas: readonly Quota[]): Record<string, Limit> {
   return Object.fromEntries(quotas.map((quota) => [quota.name, limitOf(account, quota)]))
 }

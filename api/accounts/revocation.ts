@@ -20,8 +20,9 @@ import type { TokenTable } from './tables.ts'
 import { findToken, unrevoked } from './tokens.ts'
 import { cidrsOf, tokenView } from './view.ts'
 /**
- * Checks under the account's lock that the token of a request was not revoked since the request was authorized.
- * @returns the limits of what it may create
+ * Checks under the account's lock that the token of a request was not revoked since the request was
+ * authorized.
+ * @returns the limits of the token that it may create
  * @throws ApiError token_revoked
  */
 export async function requireUnrevoked(

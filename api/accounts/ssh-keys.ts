@@ -28,7 +28,7 @@ export function findSshKey(db: Queries, accountId: string, sshKeyId: string) {
     .executeTakeFirst()
 }
 
-/** The keys among these ids that the account has. */
+/** Returns the account's keys among these ids. */
 export function findSshKeys(db: Queries, accountId: string, ids: readonly string[]): Promise<SshKeyTable[]> {
   if (ids.length === 0) return Promise.resolve([])
   return db

@@ -9,8 +9,8 @@ import type { AccountTable } from './tables.ts'
 type Status = AccountTable['status']
 
 /**
- * The kinds of requests that an account may send in each status. One that owes money may pay, and complaints are
- * answered unless it is closed.
+ * The kinds of requests that an account may send in each status. An account that owes money may pay; all but
+ * closed accounts may answer complaints.
  */
 export const allowedIn: Readonly<Record<Status, readonly Deed[]>> = {
   active: ['read', 'follow', 'stop', 'delete', 'pay', 'answer', 'change'],
@@ -70,12 +70,12 @@ export function termsOf({
   return { percent: price_percent, presets }
 }
 
-/** A query of the columns of standingOf, for joins. */
+/** Queries the columns of standingOf, for joins. */
 export function standings(db: Queries) {
   return db.selectFrom('accounts').select(['account_id', ...STANDING])
 }
 
-/** @throws ApiError account_suspended if the account is closed: nobody could use what it would get */
+/** @throws ApiError account_suspended if the account is closed: nobody could use a new object */
 export async function refuseClosed(db: Queries, accountId: string): Promise<void> {
   const account = await findClosed(db, accountId)
   if (account) throw refusal(standingOf(account))
@@ -99,7 +99,7 @@ export function frozenRefusal(
   return new CredentialRefused(httpProblems.account_frozen, detail, whose)
 }
 
-/** Such as " since 2026-11-24T12:00:00.000Z: It sends spam". */
+/** Returns a text such as " since 2026-11-24T12:00:00.000Z: It sends spam". */
 function becauseOf(reason: string | null, at: number | null): string {
   const since = at === null ? '' : ` since ${isoTime(at)}`
   const why = reason === null ? '' : `: ${reason}`
@@ -125,32 +125,32 @@ function refusal({ accountStatus, statusReason, statusSince, isFrozen }: Standin
   return new ApiError(accountProblems.account_suspended, detail)
 }
 
-/** A query of the accounts that are neither suspended nor closed. */
+/** Queries the accounts that are neither suspended nor closed. */
 export function activeAccounts(db: Queries) {
   return db.selectFrom('accounts').select('account_id').where('status', '=', 'active')
 }
 
-/** A query of the accounts that are not closed. */
+/** Queries the accounts that are not closed. */
 export function openAccounts(db: Queries) {
   return db.selectFrom('accounts').select('account_id').where('status', '<>', 'closed')
 }
 
-/** A query of the accounts that are closed: their servers are deleted after some days. */
+/** Queries the closed accounts, whose servers are deleted after some days. */
 export function closedAccounts(db: Queries) {
   return db.selectFrom('accounts').select('account_id').where('status', '=', 'closed')
 }
 
-/** A query of the accounts that are frozen: nothing of theirs is deleted. */
+/** Queries the frozen accounts: none of their objects is deleted. */
 export function frozenAccounts(db: Queries) {
   return db.selectFrom('accounts').select('account_id').where('frozen_at', 'is not', null)
 }
 
-/** A query of the accounts that were closed before a moment. */
+/** Queries the accounts that were closed before a moment. */
 export function closedBefore(db: Queries, moment: number) {
   return closedAccounts(db).where('status_since', '<=', moment)
 }
 
-/** A query of the accounts whose status changed after a moment, with the operator's reason. */
+/** Queries the accounts whose status changed after a moment, with the operator's reason. */
 export function changedSince(db: Queries, after: number) {
   return db
     .selectFrom('accounts')
@@ -159,7 +159,7 @@ export function changedSince(db: Queries, after: number) {
     .$narrowType<{ since: number }>()
 }
 
-/** A query of the accounts that are suspended or closed: nothing of theirs runs, and nothing is sent to them. */
+/** Queries the suspended and closed accounts: their servers do not run, and their webhooks get no events. */
 export function heldAccounts(db: Queries) {
   return db.selectFrom('accounts').select('account_id').where('status', '<>', 'active')
 }

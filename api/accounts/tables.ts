@@ -18,7 +18,7 @@ export interface AccountTable {
   /** Why and since when it has its status; null if it never changed, or changed before this was kept. */
   status_reason: string | null
   status_since: number | null
-  /** Since when it is frozen, with its evidence kept: it is suspended then. Null: it is not. */
+  /** Since when it is frozen to keep evidence, which includes a suspension; null: it is not frozen. */
   frozen_at: number | null
   default_project_id: string
   /** Limits that differ from the settings: JSON of a partial Quotas. */
@@ -30,7 +30,7 @@ export interface AccountTable {
   disk_gb_used: number
   /** 1: its servers may connect to port 25 of others. */
   is_smtp_open: number
-  /** The operator's own words for the account, as a JSON array: customers do not see them. */
+  /** The operator's own tags for the account, as a JSON array: customers do not see them. */
   tags: string
   /** The operator's own notes on the account: customers do not see them. */
   notes: string | null

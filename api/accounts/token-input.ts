@@ -5,14 +5,14 @@ import { readMoment } from '../http/contract/moment.ts'
 import { bodyIssue, invalid } from '../http/contract/problem.ts'
 import type { TokenCreate } from './schema.ts'
 
-/** Each range once, in canonical form. @throws ApiError validation_failed */
+/** Returns each range once, in canonical form. @throws ApiError validation_failed */
 export function readCidrs(given: readonly string[]): string[] {
   const issues = cidrIssues('cidrs', given)
   if (issues.length > 0) throw invalid(issues)
   return [...new Set(given.flatMap((text) => canonicalCidr(text) ?? []))]
 }
 
-/** The moment of an `expires_at`. @throws ApiError validation_failed */
+/** Returns the moment of an `expires_at`; null if there is none. @throws ApiError validation_failed */
 function expiryOf(text: string | null | undefined, now: number): number | null {
   if (!text) return null
   const at = readMoment('expires_at', text)
@@ -21,7 +21,7 @@ function expiryOf(text: string | null | undefined, now: number): number | null {
   return at
 }
 
-/** The token that a request describes. @throws ApiError validation_failed */
+/** Returns the token that a request describes. @throws ApiError validation_failed */
 export function readToken(
   { name, scopes, expires_at, cidrs, kind = 'api', project_id: projectId }: Static<typeof TokenCreate>,
   now: number,

@@ -9,19 +9,22 @@ const HCLOUD_TOKEN = /^([0-9A-Za-z]{58})([0-9A-Za-z]{6})$/
 /** The first part of a token: of an account, or of the operator. */
 type Prefix = 'berth' | 'berthop'
 
-/** A new token: its prefix and `_`, 43 characters of base62 that carry 256 bits, 6 of checksum. */
+/** Returns a new token: prefix, `_`, 43 characters of base62 that carry 256 bits, and 6 of checksum. */
 export function generateToken(prefix: Prefix = 'berth'): string {
   const secret = toBase62(BigInt(`0x${randomBytes(32).toString('hex')}`), 43)
   return `${prefix}_${secret}${checksum(prefix, secret)}`
 }
 
-/** A new token for hcloud's tools, which take exactly 64 letters and digits: 58 are random, 6 are the checksum. */
+/**
+ * Returns a new token for hcloud's tools, which accept exactly 64 letters and digits: 58 are random, 6 are
+ * the checksum.
+ */
 export function generateHcloudToken(): string {
   const secret = toBase62(BigInt(`0x${randomBytes(43).toString('hex')}`), HCLOUD_SECRET)
   return `${secret}${checksum('hcloud', secret)}`
 }
 
-/** Allows leak scanners, and the service, to recognize a token without querying the database. */
+/** Returns a checksum by which leak scanners and the service recognize a token without a query. */
 function checksum(prefix: string, secret: string): string {
   const digest = hash('sha256', `${prefix}_${secret}`)
   return toBase62(BigInt(`0x${digest.slice(0, 8)}`), 6)

@@ -28,7 +28,7 @@ export async function createToken(
     expiresAt: number | null
     /** The ranges, in canonical form, that it may be used from; empty: any address. */
     cidrs?: readonly string[]
-    /** The token that it is created with; it is revoked with that one. */
+    /** The parent with which the token is created; revoking the parent also revokes the token. */
     parentId?: string | null
     /** The person who creates the token, which is revoked when they leave the account. */
     personId?: string | null
@@ -67,7 +67,7 @@ export function listTokens(db: Queries, accountId: string, page: Page) {
   return pageOf(unrevoked(db, accountId).selectAll().orderBy('token_id', 'desc'), page)
 }
 
-/** A query of the tokens of all accounts that were not revoked: for operators. */
+/** Queries the tokens of all accounts that were not revoked; for operators. */
 export function everyToken(db: Queries) {
   return db
     .selectFrom('tokens')
@@ -82,7 +82,7 @@ export const tokenQuota: Quota = {
   description: 'Valid tokens',
   limit: 50,
   example: 1,
-  // Expired ones, too, until they are revoked.
+  // Expired tokens count until they are revoked.
   count: (db, accountId) => countIn(unrevoked(db, accountId)),
 }
 
@@ -94,7 +94,9 @@ export function unrevoked(db: Queries, accountId: string) {
   return db.selectFrom('tokens').where('account_id', '=', accountId).where('revoked_at', 'is', null)
 }
 
-/** A query of the token that a column names, unless it was revoked. @param column such as 'invitations.token_id' */
+/**
+ * Queries the token that a column names, unless it was revoked. @param column such as 'invitations.token_id'
+ */
 export function unrevokedToken(db: Queries, column: string) {
   return db
     .selectFrom('tokens')
@@ -103,7 +105,7 @@ export function unrevokedToken(db: Queries, column: string) {
     .where('tokens.revoked_at', 'is', null)
 }
 
-/** Returns those of these tokens that are valid and belong to active accounts. */
+/** Returns the ids among these that belong to valid tokens of active accounts. */
 export async function validTokens(db: Queries, clock: Clock, ids: readonly string[]): Promise<Set<string>> {
   if (ids.length === 0) return new Set()
   const rows = await db

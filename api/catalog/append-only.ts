@@ -14,11 +14,11 @@ export interface Ordered {
 /** A public address, a volume, a copy of a disk, or an ISO in a drive that an account has. */
 export interface Held {
   zone_slug: string
-  /** Null unless it is an address. */
+  /** The address; null for other objects. */
   address: string | null
   /** The template of a copy, which has the login of servers that are created from it. */
   template_id?: string
-  /** The ISO in the drive of a server, perhaps one of the operator. */
+  /** The ISO in the drive of a server, perhaps an operator's ISO. */
   iso_id?: string | null
 }
 
@@ -75,7 +75,7 @@ export function breaches(
   ]
 }
 
-/** One sentence for each zone. */
+/** Returns one sentence for each zone that loses addresses in use. */
 function lostAddresses(before: Catalog, after: Catalog, held: readonly Held[]): string[] {
   return before.zones.flatMap(({ zone_slug }) => {
     const zone = after.zones.find((candidate) => candidate.zone_slug === zone_slug)
@@ -112,7 +112,7 @@ function brokenOffers<T>(
   })
 }
 
-/** Prices are history once they have been in force for a day; until then a slip can be corrected. */
+/** Prices become final once they have been in force for a day; until then a mistake can be corrected. */
 function isBroken(
   { zoneSlug, cpuType, from, existingFrom, prices }: PriceEntry,
   after: readonly PriceEntry[],

@@ -33,14 +33,17 @@ interface Facts {
   at: number
 }
 
-/** The place of a server, or of one that is ordered. */
+/** The place of an existing or ordered server. */
 interface Place {
   zone_slug: string
   cpu_type: CpuType
   pool: string
 }
 
-/** The capacity that can still be sold: the host's cores, memory and disk, times the overcommit, less what servers hold. */
+/**
+ * The capacity that can still be sold: the host's cores, memory and disk times the overcommit, minus the
+ * servers' reservations.
+ */
 export class Capacity {
   readonly #drivers: Drivers
   readonly #catalog: Catalog
@@ -94,7 +97,10 @@ export class Capacity {
     )
   }
 
-  /** The CPU types of a zone that its host has; if the host does not answer, all that the catalogue names. */
+  /**
+   * Returns the CPU types of a zone that its host supports; if the host does not answer, all in the
+   * catalogue.
+   */
   async cpuTypes(zone: Zone): Promise<CpuType[]> {
     return (await this.abilities(zone)).cpuTypes
   }
@@ -109,7 +115,7 @@ export class Capacity {
     }
   }
 
-  /** True if a place has a feature, by what its host last reported. */
+  /** True if a place has a feature, according to its host's last report. */
   supports({ pool, zone_slug }: Omit<Place, 'cpu_type'>, feature: Feature): boolean {
     return featuresOf(this.#able.get(pool), findZone(this.#catalog, zone_slug)).includes(feature)
   }
@@ -124,17 +130,17 @@ export class Capacity {
     throw new ApiError(catalogProblems.not_supported, detail, { feature })
   }
 
-  /** The pool that a new server of a zone goes to. */
+  /** Returns the pool for a new server of a zone. */
   poolOf(zoneSlug: string): string {
     return this.#drivers.poolOf(this.#catalog.zones.find((zone) => zone.zone_slug === zoneSlug) ?? {})
   }
 
   /**
-   * Runs a transaction that reserves room for a server, or for its growth. Call `refresh` first, outside of the
-   * transaction: on SQLite all other writers would wait with it for a slow host. All orders of a pool change the same
-   * row, so the reservation itself is made at the end of the transaction.
-   * @throws ApiError capacity_unavailable, with the largest server that fits here and the places where this one fits;
-   * backend_unavailable if the host does not answer
+   * Runs a transaction that reserves room for a server, or for its growth. Call `refresh` first, outside of
+   * the transaction: on SQLite all other writers would wait too for a slow host. All orders of a pool change
+   * the same row, so the reservation itself is made at the end of the transaction.
+   * @throws ApiError capacity_unavailable, with the largest server that fits here and the places where this
+   * one fits; backend_unavailable if the host does not answer
    */
   async reserving<Result>(
     db: Database,
@@ -158,7 +164,7 @@ export class Capacity {
         const usage = await usageByPool(db)
         const { place, size, total } = wanted
         const isFull = missing(size, total, usage.get(place.pool)).length > 0
-        // Otherwise room has become free in the meantime.
+        // If the pool is not full, room has become free in the meantime.
         if (isFull || tries === 2) throw this.#full(usage, wanted)
       }
   }

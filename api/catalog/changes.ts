@@ -4,7 +4,10 @@ import type { Catalog } from './file.ts'
 import { presetMonth } from './plans.ts'
 import { type PriceEntry, type Prices, pricesAt, sumsOf } from './prices.ts'
 
-/** A price that grows or shrinks by more than this factor is a slip, unless its entry has large_change. */
+/**
+ * A price that rises or falls by more than this factor counts as a mistake, unless its entry has
+ * large_change.
+ */
 const LARGE = 2
 
 /** The servers that pay prices of a zone and CPU type, and their accounts. */
@@ -20,7 +23,7 @@ const nameOf = ({ zoneSlug, cpuType, from }: PriceEntry) => `${zoneSlug} ${cpuTy
 const isSame = (a: PriceEntry, b: PriceEntry) => a.zoneSlug === b.zoneSlug && a.cpuType === b.cpuType
 
 /**
- * Lists new and changed prices that differ so much from earlier ones that they are probably slips.
+ * Lists new and changed prices that differ so much from earlier ones that they are probably mistakes.
  * @param before the catalogue that was accepted last; null: none
  * @returns a sentence for each entry
  */
@@ -45,7 +48,7 @@ export function largeChanges(
   return [...prices, ...largeRate(before, after)]
 }
 
-/** A slip in the rate would be booked for each payment that the provider settles in the currency. */
+/** A mistake in the rate would affect each payment that the provider settles in the currency. */
 function largeRate(before: Catalog | null, { operator }: Catalog): string[] {
   const [from, to] = [before?.operator.secondCurrency, operator.secondCurrency]
   if (!from || !to || from.code !== to.code || to.isLargeChange) return []
@@ -56,7 +59,7 @@ function largeRate(before: Catalog | null, { operator }: Catalog): string[] {
 }
 
 function isLarge(from: number, to: number, { existingFrom }: PriceEntry): boolean {
-  // To charge for what was free matters to those who have it already.
+  // A first price for something free is only large if customers who have it must pay, too.
   if (from === 0) return to > 0 && existingFrom !== null
   return to > from * LARGE || to * LARGE < from
 }
@@ -117,7 +120,8 @@ function amounts({ presets }: Catalog, from: Prices, to: Prices): Change[] {
 }
 
 /**
- * Describes how a catalogue differs from the one in force, and how many servers and accounts its prices meet.
+ * Describes how a catalogue differs from the one in force, and how many servers and accounts its prices
+ * affect.
  * @returns a line for each difference
  */
 export function differences(before: Catalog, after: Catalog, payers: readonly Payers[]): string[] {

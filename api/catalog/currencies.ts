@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import type { Fault } from '../drivers/module.ts'
 
-/** A currency that sums are shown in beside rubles. */
+/** A currency in which sums are shown beside rubles. */
 export interface SecondCurrency {
   /** ISO 4217 */
   code: string
@@ -9,9 +9,9 @@ export interface SecondCurrency {
   decimals: number
   /** The price of one unit in rubles, as the operator wrote it. */
   rubles: string
-  /** The same in millionths of a ruble. */
+  /** The price of one unit in millionths of a ruble. */
   rate: number
-  /** The payment providers that customers may have charge in it. */
+  /** The payment providers that may charge in this currency. */
   chargedBy: readonly string[]
   /** True if the rate may differ more than twofold from the one in force. */
   isLargeChange: boolean
@@ -30,7 +30,7 @@ const codes: Readonly<Record<number, string>> = {
     'SYP SZL THB TJS TMT TOP TRY TTD TWD TZS UAH USD UYU UZS VED VES WST XCD YER ZAR ZMW',
   3: 'BHD IQD JOD KWD LYD OMR TND',
 }
-/** Currencies whose amounts have other digits at Stripe, or which it rounds. */
+/** Currencies for which Stripe uses other digits, or rounds. */
 const notAtStripe = ['ISK', 'UGX', 'MGA', ...(codes[3]?.split(' ') ?? [])]
 const decimalsOf = new Map(
   Object.entries(codes).flatMap(([decimals, all]) =>
@@ -38,7 +38,7 @@ const decimalsOf = new Map(
   ),
 )
 
-/** The part of the catalogue file. */
+/** The currency's entry in the catalogue file. */
 export const SecondCurrencyEntry = Type.Object({
   code: Type.String({
     pattern: '^[A-Z]{3}$',
@@ -48,14 +48,15 @@ export const SecondCurrencyEntry = Type.Object({
     pattern: String.raw`^(0|[1-9]\d{0,5})(\.\d{1,6})?$`,
     errorMessage: 'must be the price of one unit in rubles, such as "98.50", in quotes and below 1000000.',
   }),
-  // The payment providers that customers may have charge in it (default: none).
+  // The payment providers that may charge in this currency (default: none).
   charged_by: Type.Optional(Type.Array(Type.Enum(['stripe']), { uniqueItems: true })),
-  // True if the rate may differ more than twofold from the one in force (default: such a change is refused as a slip).
+  // True if the rate may differ more than twofold from the one in force (default: such a change is refused as
+  // a mistake).
   large_change: Type.Optional(Type.Boolean()),
 })
 type Entry = Static<typeof SecondCurrencyEntry>
 
-/** Finds a currency that does not exist or is rubles, and a rate of nothing. */
+/** Finds a currency that does not exist or is rubles, and a rate of zero. */
 export function currencyFaults(entry: Entry | undefined): Fault[] {
   if (!entry) return []
   const place = '/operator/second_currency'
@@ -70,7 +71,7 @@ export function currencyFaults(entry: Entry | undefined): Fault[] {
   return found
 }
 
-/** @param entry one without faults */
+/** @param entry an entry without faults */
 export function secondCurrencyOf({ code, rubles, ...entry }: Entry): SecondCurrency {
   return {
     ...{ code, rubles, decimals: decimalsIn(code), rate: microsOf(rubles) },

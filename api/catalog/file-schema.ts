@@ -52,7 +52,7 @@ const Seller = Type.Object({
     pattern: String.raw`^20\d\d-(0[1-9]|1[0-2])$`,
     errorMessage: 'must be a month such as 2027-01.',
   }),
-  // Precedes the number of each document (default: nothing).
+  // The text before the number of each document (default: empty).
   number_prefix: Type.Optional(
     Type.String({
       pattern: '^[A-Za-z0-9/-]{1,16}$',
@@ -70,7 +70,7 @@ const Seller = Type.Object({
         pattern: String.raw`^\d{1,2}(\.\d{1,2})?$`,
         errorMessage: 'must be a rate such as "20" or "5.5", in quotes.',
       }),
-      // False if it is added to the prices, and debited with each document.
+      // False if VAT is added to the prices, and debited with each document.
       is_included: Type.Boolean(),
     }),
   ),
@@ -117,7 +117,7 @@ export const CatalogFile = Type.Object({
       // {account_id} in it stands for the account.
       payment_url: Type.Optional(Page),
       logo_url: Type.Optional(Page),
-      // Sums are shown in it beside rubles, as approximate (default: in rubles only).
+      // A currency for approximate sums beside rubles (default: rubles only).
       second_currency: Type.Optional(SecondCurrencyEntry),
       // People accept these terms when they sign up.
       terms: Type.Optional(Type.Object({ url: Page, version: Text })),
@@ -125,7 +125,7 @@ export const CatalogFile = Type.Object({
       seller: Type.Optional(Seller),
     }),
   ),
-  // The network is that of every custom plan.
+  // The limits of custom plans, and the network of each.
   limits: Type.Object({ cpu: Range, ram_mb: Range, disk_gb: Range, ...network }),
   // Limits of accounts by the sum that they have paid (default: all rise with the first payment).
   account_limits: Type.Optional(AccountLimits),
@@ -151,7 +151,8 @@ export const CatalogFile = Type.Object({
       preset_month_rub: Type.Optional(Type.Record(Type.String(), Amount)),
       // The day from which earlier servers pay this price, too (default: they keep their price).
       existing_from: Type.Optional(Day),
-      // True if a price may differ more than twofold from what is in force (default: such an entry is refused as a slip).
+      // True if a price may differ more than twofold from what is in force (default: such an entry is refused
+      // as a mistake).
       large_change: Type.Optional(Type.Boolean()),
     }),
     { minItems: 1 },
@@ -176,7 +177,7 @@ export const CatalogFile = Type.Object({
         pattern: '^[a-z_][a-z0-9_-]{0,31}$',
         errorMessage: 'must be a user name of up to 32 lower-case letters, digits, - and _, such as debian.',
       }),
-      // One format of images at least.
+      // At least one format of images is required.
       ...imageFields,
       retired: Retired,
     }),

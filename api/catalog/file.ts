@@ -118,7 +118,10 @@ export function imagesOf({
   return [...templates, ...isos]
 }
 
-/** The message for a name that does not exist, with those that do; a long list is cut where the error is sent. */
+/**
+ * The message for a name that does not exist, with the existing names; a long list is cut when the error is
+ * sent.
+ */
 export function notOnOffer(noun: string, given: string, offers: readonly string[]): string {
   return `No such ${noun}: ${cut(given)}. On offer: ${offers.join(', ')}.`
 }
@@ -131,7 +134,7 @@ export class CatalogError extends Error {
 const check = compileCheck('body', CatalogFile)
 
 /**
- * @param now the time by which zones must have prices
+ * @param now the time at which zones must have prices
  * @throws CatalogError
  */
 export function readCatalog(file: string, now?: number): Catalog {

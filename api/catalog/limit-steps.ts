@@ -2,7 +2,7 @@ import Type from 'typebox'
 import type { Fault } from '../drivers/module.ts'
 import { parseMoney } from '../money.ts'
 
-/** A limit that an account has once it has paid so much, in units. */
+/** A limit that an account gets once it has paid a sum, in units. */
 export interface LimitStep {
   paid: number
   limit: number
@@ -31,7 +31,7 @@ export const limitNames = [
 
 const Limit = Type.Integer({ minimum: 0, maximum: 999_999_999 })
 
-/** The part of the catalogue file: what accounts may have, by the sum that they have paid. */
+/** The part of the catalogue file with limits of accounts, by the sum that they have paid. */
 export const AccountLimits = Type.Array(
   Type.Object({
     paid_rub: Type.String({
@@ -56,7 +56,7 @@ export function stepsOf(entries: readonly Entry[] = []): LimitSteps {
   return steps
 }
 
-/** Finds names that are no quotas, and steps by which somebody who pays more has less. */
+/** Finds names that are not quotas, and steps that lower a limit for a higher sum. */
 export function stepFaults(entries: readonly Entry[] = []): Fault[] {
   return entries.flatMap(({ paid_rub, limits }, at): Fault[] => {
     const earlier = entries.slice(0, at)

@@ -24,7 +24,7 @@ import { type Replacement, replaceCatalog } from './replacing.ts'
 
 const LOOK_EVERY_MS = 2_000
 
-/** A catalogue that can be replaced while the service runs: all holders of it read the one in force. */
+/** A catalogue that can be replaced while the service runs: every holder reads the catalogue in force. */
 export class LiveCatalog implements Catalog {
   #current: Catalog
 
@@ -85,14 +85,14 @@ export interface InForce {
 export interface CatalogSource {
   readonly inForce: TextInForce
   /**
-   * Compares a text with the catalogue in force, as a change of the file would be. Sources that differ from those in
-   * force are not looked for on this host.
+   * Compares a text with the catalogue in force, as a change of the file would be. Sources that differ from
+   * those in force are not checked on this host.
    */
   check(text: string, now: number): Promise<Checked>
   /** Applies a change of the file at once; `inForce` has its mistakes. */
   refresh(now: number): Promise<void>
   /**
-   * Writes a text to the file, which is in force after the next look at it.
+   * Writes a text to the file, which takes effect when the file is next read.
    * @throws FileChanged; Error of the system
    */
   write(change: Replacement): Promise<void>
@@ -100,7 +100,7 @@ export interface CatalogSource {
 
 export interface TextInForce {
   text: string
-  /** The time from which on it was in force, in milliseconds. */
+  /** The time since which it is in force, in milliseconds. */
   since: number
   /** The mistakes of the file that was refused since; empty if the file is in force. */
   faults: string[]
@@ -127,8 +127,8 @@ export interface OpenCatalog extends InForce, CatalogSource {
 }
 
 /**
- * Reads the catalogue file or, if it has mistakes, the last good one: after a crash or a reboot, a typing mistake must
- * not keep the service down.
+ * Reads the catalogue file or, if it has mistakes, the last good one: a typing mistake must not prevent a
+ * restart after a crash.
  * @throws CatalogError if there is no good one
  */
 export async function readInForce(
@@ -155,7 +155,7 @@ export async function openCatalog(place: CatalogPlace, now: number): Promise<Ope
     text: (seen.catalog && seen.text) ?? textOf(place.lastGood) ?? '',
     since: keptSince(place) ?? now,
   }
-  // A change that was not reported to the watcher yet.
+  // A change that `look` has not reported yet.
   let untold: { fault: string | null } | null = null
   const turns = new Semaphore(1)
   const turn = async (at: number) => {
@@ -301,7 +301,7 @@ async function missingImages(
   return found.flat()
 }
 
-/** Null if there is none, or only one from another version of the program. */
+/** Returns the last good catalogue; null if there is none, or only a copy by another version of the program. */
 function lastGoodOf({ lastGood }: CatalogPlace): Catalog | null {
   try {
     return readCatalog(lastGood)
@@ -317,7 +317,7 @@ function keep({ file, lastGood }: CatalogPlace, { text, catalog }: Taken): void 
     // The copy's time says since when it is in force, also after a restart.
     if (copy !== textOf(lastGood)) writeWholeSync(lastGood, copy)
   } catch {
-    // The change is in force anyway. Only a start after a later mistake would miss the copy.
+    // The change takes effect anyway. Only a start after a later mistake would miss the copy.
   }
 }
 
@@ -330,7 +330,7 @@ function keptSince({ lastGood }: CatalogPlace): number | null {
   }
 }
 
-/** Null if the file can't be read; readCatalogText reports the reason. */
+/** Returns the file's text; null if it can't be read, for a reason that readCatalogText reports. */
 function textOf(file: string): string | null {
   try {
     return readFileSync(file, 'utf8')

@@ -3,13 +3,13 @@ import { readYaml } from './yaml.ts'
 
 const MASK = '***'
 
-/** The fields that name where images come from. Their addresses may have tokens in them; those of pages are public. */
+/** The fields with the sources of images. Their addresses may contain tokens; those of pages are public. */
 const SOURCES = ['url', 'checksums_url', 'signature_url', 'key_url', 'server']
 
-/** The sign of the lexer that a value follows, which may begin as a comment does. */
+/** The lexer's sign before a value, which may look like a comment. */
 const VALUE = '\x1f'
 
-/** An address in a text. Nothing follows the last group, so that a long text takes no longer than it must. */
+/** An address in a text. Nothing follows the last group, which would cause backtracking on long texts. */
 const ADDRESS = /\b[a-z]{2,10}:\/\/[^\s"'<>]+/gi
 
 /** The signs that the lexer adds: a document begins, a flow ends with a mistake, a value follows. */
@@ -39,8 +39,8 @@ export function maskSecrets(text: string, shown: readonly (string | null)[] = []
 }
 
 /**
- * Puts the addresses in force back where a text has their masked form, unless two have the same.
- * @param text a text that was made of a masked one
+ * Restores the addresses in force where a text has their masked form, unless two addresses share that form.
+ * @param text a text that was edited from a masked one
  * @param inForce the catalogue in force, with its secrets
  */
 export function unmask(text: string, inForce: string): string {
@@ -60,7 +60,10 @@ export function isMasked(value: string): boolean {
   return value.includes(MASK)
 }
 
-/** Puts addresses in comments back, which only readers of the file see. Elsewhere, customers could see them. */
+/**
+ * Restores addresses only in comments, which nobody but readers of the file sees. Elsewhere, customers could
+ * see them.
+ */
 function unmaskComments(text: string, inForce: string): string {
   const known = new Map<string, string>()
   changeComments(inForce, (comment) => {
@@ -82,7 +85,7 @@ function changeComments(text: string, change: (comment: string) => string): stri
     return { part, next: isComment ? change(part) : part }
   })
   const written = parts.filter(({ part }) => !SIGNS.includes(part))
-  // A text that has the lexer's own signs can't be put together again.
+  // A text that contains the lexer's own signs can't be reassembled.
   return written.map(({ part }) => part).join('') === text ? written.map(({ next }) => next).join('') : text
 }
 
@@ -106,10 +109,10 @@ function maskUser(address: string): string {
   return at < host ? address : `${address.slice(0, host)}${MASK}${address.slice(at)}`
 }
 
-/** @param replace returns the value that replaces an address of an image; null: it stays as it is written */
+/** @param replace returns the value that replaces an address of an image; null: the address stays */
 function replaceSources(text: string, replace: (value: string) => string | null): string {
   const { document, fault } = readYaml(text)
-  // A text that is no catalogue, such as a message, has addresses as they are.
+  // In a text that is not a catalogue, such as a message, addresses are not parsed as YAML.
   if (fault !== null) return text
   const found: Found[] = []
   visit(document, {

@@ -10,7 +10,7 @@ export interface Operator {
   logoUrl: string | null
   /** The terms that people accept when they sign up. */
   terms: { url: string; version: string } | null
-  /** Sums are shown in it beside rubles; null: in rubles only. */
+  /** A currency for approximate sums beside rubles; null: rubles only. */
   secondCurrency: SecondCurrency | null
   /** The legal entity that issues documents; null: none are issued. */
   seller: Seller | null
@@ -43,7 +43,7 @@ export interface Vat {
   isIncluded: boolean
 }
 
-/** The part of the catalogue in force that names the hoster. */
+/** The part of the catalogue in force that describes the hoster. */
 export interface Named {
   operator: Operator
 }
@@ -59,7 +59,10 @@ export function topUpUrl({ operator }: Named, accountId: string, billingPage: st
   )
 }
 
-/** A sentence for the end of an error that only the operator can end; null if there is nothing to add. */
+/**
+ * Returns a sentence to end the message of an error that only the operator can resolve; null if there is
+ * nothing to add.
+ */
 export function adviceOn(
   { operator }: Named,
   { code, accountId, billingPage }: { code: string; accountId: string | null; billingPage: string | null },

@@ -11,7 +11,7 @@ const MB_PER_GB = 1024
 export interface PlanRequest {
   plan_type: 'preset' | 'custom'
   preset_id?: string | undefined
-  /** Its slug, instead of the id. */
+  /** The preset's slug, instead of its id. */
   preset?: string | undefined
   cpu?: number | undefined
   ram_mb?: number | undefined
@@ -70,7 +70,7 @@ export function backupsItem(price: number): PriceItem {
   return priceItem('backups', 'server', 1, 1, price)
 }
 
-/** @param per the number of `amount` in the unit that has the price */
+/** @param per the amount for which the price applies */
 function priceItem(
   code: PriceItem['code'],
   unit: PriceItem['unit'],

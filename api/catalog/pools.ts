@@ -75,7 +75,10 @@ interface Placed {
   isFour: boolean
 }
 
-/** Lists ranges with addresses of others. They are sorted, as comparing each with all would take hostile texts minutes. */
+/**
+ * Lists overlapping ranges. They are sorted first: comparing each with all would take minutes on hostile
+ * texts.
+ */
 function shared(all: readonly Placed[]): [pointer: string, message: string][] {
   const sorted = all
     .map((one, at) => ({ ...one, at, ...boundsOf(one) }))
@@ -95,7 +98,7 @@ function shared(all: readonly Placed[]): [pointer: string, message: string][] {
   })
 }
 
-/** The first address of a range as a number, and the one behind its last. */
+/** Returns the first address of a range as a number, and the number after its last address. */
 function boundsOf({ range, isFour }: Placed): { first: bigint; end: bigint } {
   const [network = ''] = range.split('/')
   const first = rangeOf(isFour ? '0.0.0.0/0' : '::/0').placeOf(network) ?? 0n

@@ -25,9 +25,9 @@ export interface PriceEntry {
   zoneSlug: string
   cpuType: CpuType
   from: number
-  /** The time from which earlier servers pay them, too; null: these keep their price. */
+  /** The time from which existing servers pay these prices, too; null: they keep their own. */
   existingFrom: number | null
-  /** True if the operator has confirmed that it differs much from what was in force. */
+  /** True if the operator has confirmed a large difference from the prices in force. */
   isLargeChange: boolean
   prices: Prices
 }
@@ -43,7 +43,7 @@ export function pricesAt(
   return started.at(-1)?.prices ?? null
 }
 
-/** The prices of what a zone sells without a CPU type, such as addresses: those of its first one. */
+/** Returns the prices of objects without a CPU type, such as addresses: those of the zone's first CPU type. */
 export function zonePricesAt(
   entries: readonly PriceEntry[],
   zone: { zone_slug: string; cpu_types: readonly CpuType[] },
@@ -69,7 +69,7 @@ const dayOf = (at: number) => new Date(at).toISOString().slice(0, 10)
 /**
  * Lists the faults of well-formed prices: two entries for one day, days without a price, absurd sums.
  * @param now to find items without a price today
- * @returns the place of each, by its number in the list or by its zone, and a sentence
+ * @returns a sentence for each fault, with its number in the list or its zone
  */
 export function priceFaults(
   entries: readonly PriceEntry[],

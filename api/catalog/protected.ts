@@ -3,12 +3,12 @@ import type { CatalogFile } from './file-schema.ts'
 import { isMasked } from './masking.ts'
 import { readYaml } from './yaml.ts'
 
-/** A part of the catalogue as the file has it. */
+/** A part of the catalogue file. */
 type Part = Readonly<Record<string, unknown>>
 
 /**
- * The fields that a text from elsewhere may change. The others name drivers, networks, files and addresses of the host,
- * and places that customers' money goes to. A field that is missing here is protected.
+ * The fields that a text from outside the host may change. The others name the host's drivers, networks,
+ * files and addresses, and the recipients of customers' money. A field that is missing here is protected.
  */
 const FREE = {
   zones: ['title', 'city', 'country_code', 'cpu_types', 'retired'],
@@ -24,7 +24,7 @@ const LISTS = { zones: 'zone_slug', templates: 'slug', isos: 'slug' } as const
 /**
  * Lists the changes of a text that only an edit on the host may make, each as a sentence with its place.
  * @param inForce the text in force
- * @param text one that passed the check
+ * @param text a text that passed the check
  */
 export function protectedChanges(inForce: string, text: string): string[] {
   const [before, after] = [readValue(inForce), readValue(text)]

@@ -2,7 +2,7 @@ import { readFile, realpath, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { replaceDurably } from '../files.ts'
 
-/** The file no longer has the text that a change was made from. */
+/** The file's text differs from the one on which a change was based. */
 export class FileChanged extends Error {}
 
 /** The file with the catalogue that was in force before the operator's API changed it. */
@@ -15,13 +15,13 @@ export interface Replacement {
   text: string
   /** The text that the file must have. */
   base: string
-  /** True if `base` was refused, and is not to be kept (default: false). */
+  /** True if `base` was refused, so that no copy of it is kept (default: false). */
   isUndo?: boolean
 }
 
 /**
- * Replaces the catalogue's file as a whole, and keeps its text beside it. Mode and owner stay as they are. A link
- * stays a link: the file that it leads to is replaced.
+ * Replaces the catalogue's file as a whole, and keeps its text beside it. Mode and owner stay the same. If
+ * the file is a link, its target is replaced.
  * @throws FileChanged if the file has another text than `base`; Error of the system if it can't be written
  */
 export async function replaceCatalog(

@@ -15,7 +15,7 @@ export interface ZoneCapacity {
   updated_at: number
 }
 
-/** The row of a zone and CPU type, if there is one. */
+/** Finds the row of a zone and CPU type. */
 export function roomIn(
   rows: readonly ZoneCapacity[],
   zoneSlug: string,
@@ -34,12 +34,12 @@ export function missing(size: Size, total: Size, used = NOTHING): (keyof Size)[]
   return PARTS.filter((part) => size[part] > 0 && size[part] > total[part] - used[part])
 }
 
-/** The capacity of a zone in all, whether or not it is taken. */
+/** Returns the total capacity of a zone, whether or not it is taken. */
 export function sellableIn(zone: Zone, host: HostFacts | null | undefined): Size {
   return mostOf(zone.cpu_types.map((cpuType) => sellable(host, zone, cpuType)))
 }
 
-/** The largest of each part. */
+/** Returns the maximum of each part. */
 export function mostOf(sizes: readonly Size[]): Size {
   const most = (part: keyof Size) => Math.max(0, ...sizes.map((size) => size[part]))
   return { cpu: most('cpu'), ram_mb: most('ram_mb'), disk_gb: most('disk_gb') }

@@ -42,7 +42,7 @@ export async function usageByPool(db: Queries): Promise<Map<string, Size>> {
 
 const usage = prepared((db) => db.selectFrom('pool_usage').selectAll())
 
-/** A query of what servers hold of a pool. */
+/** Queries the part of a pool that servers hold. */
 export function usageOf(db: Queries, pool: string) {
   return db.selectFrom('pool_usage').select(PARTS).where('pool', '=', pool)
 }
@@ -53,13 +53,13 @@ export function releaseCapacity(tx: Queries, pool: string, { cpu, ram_mb, disk_g
   return changeLast(tx, addUsage(tx, pool, given), { isNeeded: false })
 }
 
-/** The pools of which servers or volumes hold a part. */
+/** Returns the pools in which servers or volumes hold a part. */
 export async function usedPools(db: Queries): Promise<string[]> {
   const rows = await db.selectFrom('pool_usage').select('pool').where('disk_gb', '>', 0).execute()
   return rows.map(({ pool }) => pool)
 }
 
-/** Moves everything that servers hold of a pool to another one, and deletes the first. */
+/** Moves all reservations of a pool to another one, and deletes the first pool's row. */
 export async function moveUsage(tx: Queries, from: string, to: string): Promise<void> {
   const held = (await usageByPool(tx)).get(from)
   if (!held) return

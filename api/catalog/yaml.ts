@@ -11,13 +11,16 @@ import {
 } from 'yaml'
 import { cut } from '../http/contract/problem.ts'
 
-/** Levels of lists and maps. The deepest of the schema are six. */
+/** The most levels of lists and maps. The schema has at most six. */
 const MAX_DEPTH = 30
 
-/** Each alias is looked up in the whole document, and repeats what it stands for. */
+/** The most aliases: each is looked up in the whole document, and repeats its target. */
 const MAX_ALIASES = 100
 
-/** The parts of 100 KB of prices. Of texts with nothing but mistakes, each part takes as long as 100 characters. */
+/**
+ * The most parts, as in 100 KB of prices. In a text with nothing but mistakes, each part takes as long as 100
+ * characters.
+ */
 const MAX_PARTS = 30_000
 
 /** The reason why a text from elsewhere takes too long to read; null: it does not. */
@@ -31,7 +34,7 @@ export function sizeFault(text: string): string | null {
 export interface Yaml {
   document: Document.Parsed
   lines: LineCounter
-  /** The first mistake, as it follows the name of the file; null: there is none. */
+  /** The first mistake, as a phrase to follow the file's name; null: there is none. */
   fault: string | null
 }
 
@@ -64,7 +67,7 @@ interface Found {
   message: string
 }
 
-/** Looks for what the library accepts, but no catalogue needs. */
+/** Looks for constructs that the library accepts, but no catalogue needs. */
 class Walk {
   readonly fault: Found | null
   readonly #document: Document.Parsed
@@ -113,7 +116,7 @@ class Walk {
     return null
   }
 
-  /** Looks at a value, or reports its key. */
+  /** Visits a value, or reports its key. */
   #below(part: string | number, place: unknown, value: unknown, mistake?: string): Found | null {
     this.#path.push(part)
     const fault = mistake === undefined ? this.#look(value) : this.#found(place, mistake)
