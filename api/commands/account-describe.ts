@@ -38,7 +38,7 @@ export function describeCommand(config: ReadConfig): Command {
     })
 }
 
-/** The operator's own words for an account, for a table. */
+/** Returns the operator's own tags and notes on an account, for a table. */
 export function describedFields(account: {
   name: string
   external_id: string | null

@@ -43,7 +43,7 @@ export function exportCommand(config: ReadConfig): Command {
 }
 
 /**
- * Writes what is kept of an account into a new file.
+ * Writes all data of an account into a new file.
  * @returns the number of lines
  * @throws CommandError if the file exists, or cannot be written
  */
@@ -66,7 +66,7 @@ export async function exportAccount(db: Database, accountId: string, file: strin
 }
 
 async function* linesOf(db: Database, accountId: string): AsyncGenerator<object> {
-  // The operator's own words are not the customer's.
+  // The operator's own tags and notes are not the customer's data.
   const { tags: _, notes: __, ...account } = await showAccount({ db, clock, quotas }, accountId)
   yield { type: 'account', ...account }
   yield* each('member', (page) => listMembers(db, accountId, page), memberView)
@@ -82,7 +82,10 @@ async function* linesOf(db: Database, accountId: string): AsyncGenerator<object>
   yield* each('audit', (page) => listAudit(db, accountId, page), auditView)
 }
 
-/** The items of a list, page by page, with what they are. Their own `type` is called `kind`. */
+/**
+ * Yields the items of a list, page by page, each with its kind of object as `type`; an item's own `type`
+ * becomes `kind`.
+ */
 async function* each<Row, View extends object>(
   type: string,
   list: (page: Page) => Promise<{ items: Row[] }>,

@@ -203,7 +203,7 @@ function addShowCommand(account: Command, config: ReadConfig): void {
     })
 }
 
-/** A limit with its reason, and what raises it. */
+/** Describes a limit with its reason, and the sum that raises it. */
 function inWords(given: Limit | undefined): string {
   if (!given) return 'none'
   const { limit, reason, next } = given
@@ -223,7 +223,7 @@ function statusOf(row: AccountTable): string {
   return `${stateOf(row)}${since}${status_reason === null ? '' : `: ${status_reason}`}`
 }
 
-/** Such as "-10%, nano 99.00 RUB". */
+/** Returns a text such as "-10%, nano 99.00 RUB". */
 function pricesOf(row: AccountTable): string {
   const { price_percent: percent, preset_prices_rub: presets } = ownPrices(row)
   const own = Object.entries(presets).map(([slug, price]) => `${slug} ${price} RUB`)

@@ -50,7 +50,7 @@ export function addressCommands(config: ReadConfig): Command {
   return address
 }
 
-/** Prints a line for each held address with a name; for a /64 it has the address of its server. */
+/** Prints a line for each held address with a name; for a /64, the line shows the server's own address. */
 function printRecords(rows: Awaited<ReturnType<typeof addressesOf>>): void {
   for (const { address, released_at, reverse_dns } of rows)
     if (released_at === null && reverse_dns !== null)

@@ -28,7 +28,7 @@ export interface Manifest {
   data_dir: string
   /** Servers whose disks are in the backup. */
   disks: string[]
-  /** The members by name, without this one. */
+  /** The members by name, without the manifest. */
   files: Record<string, { sha256: string; bytes: number }>
 }
 
@@ -80,11 +80,14 @@ export function backupCommand(config: () => Config): Command {
 function nameAt(time: Date): string {
   return `berth-${time.toISOString().slice(0, 19).replaceAll(':', '')}Z.tar`
 }
-/** The names of nameAt, whose order is that of their times, and of what a killed attempt left. */
+/** The names that nameAt gives to backups, which sort by time, and the leftovers of killed attempts. */
 const OWN_NAME = /^berth-\d{4}-\d\d-\d\dT\d{6}Z\.tar(\.parts)?$/
 const DAY_MS = 24 * 3600_000
 
-/** Deletes all but the newest backups of a folder, and what attempts left that were killed more than a day ago. */
+/**
+ * Deletes all but the newest backups of a folder, and the leftovers of attempts that were killed more than a
+ * day ago.
+ */
 async function rotate(folder: string, keep: number): Promise<void> {
   const names = (await readdir(folder)).filter((name) => OWN_NAME.test(name)).sort()
   const isOld = (name: string) => statSync(path.join(folder, name)).mtimeMs < Date.now() - DAY_MS
@@ -185,7 +188,9 @@ class Contents {
     await tar(['--append', '--file', this.#archive, ...how], names)
   }
 
-  /** @returns the files that changed while they were read: the archive may have them, but they do not count */
+  /**
+   * @returns the files that changed while they were read: the archive may contain them, but they do not count
+   */
   async add(folder: string, names: readonly string[]): Promise<string[]> {
     const before = await this.#facts(folder, names)
     const sums = new Map<string, string>()

@@ -17,7 +17,7 @@ interface Given {
   dryRun?: true
 }
 
-/** The place of the result in a line of the table. */
+/** The column of the result in the table. */
 const RESULT = 4
 
 export function bankCommands(config: ReadConfig): Command {
@@ -38,7 +38,7 @@ export function bankCommands(config: ReadConfig): Command {
       const lines = await linesOf(file, columns)
       await withDatabase(config(), 'bank import', async (db) => {
         const rows: string[][] = []
-        // A trial books nothing, so that it does not find what it would have booked.
+        // A trial books nothing, so it must remember the lines that it would have booked.
         const tried = new Set<string>()
         for (const line of lines) {
           const row = await rowOf(db, line, dryRun === true)
@@ -63,7 +63,7 @@ async function linesOf(file: string, columns: Omit<Given, 'dryRun'>): Promise<Li
   }
 }
 
-/** Books a line, and describes it for the table. Nothing that the customer wrote is printed. */
+/** Books a line, and describes it for the table. The customer's own text is not printed. */
 async function rowOf(db: Database, line: Line, isTrial: boolean): Promise<string[]> {
   const known = [String(line.line), line.id.replace(/[^\w./-]/g, '?'), line.amount.replace(/[^\d.,-]/g, '?')]
   const { reference } = line

@@ -29,7 +29,7 @@ function describeImage(state: ImageState, sources: readonly ImageSource[]): stri
     : 'downloaded on first use'
 }
 
-/** A driver's description of its host, or the reason why there is none; with the zones that it serves. */
+/** A driver's description of its host, or the reason why it has none, with the driver's zones. */
 interface Host {
   zones: string[]
   facts: HostFacts | string
@@ -60,12 +60,12 @@ function hostLines(hosts: readonly Host[]): string[] {
 export interface BannerFacts {
   config: Config
   address: string
-  /** The web console; null without it. */
+  /** The web console; null if it is off. */
   pages: object | null
   scrapes: { address: string } | undefined
   hosts: Host[]
   compute: Compute
-  /** Null in an installation without it. */
+  /** The demo account; null in an installation that has none. */
   demo: Demo | null
   /** The mail server, or the folder of mails. */
   mails: string

@@ -26,8 +26,8 @@ export function lastGoodCatalog({ dataDir }: Pick<Config, 'dataDir'>): string {
 }
 
 /**
- * Creates the installation's own catalogue if it has none yet, from the sample. An installation that was served from
- * the sample itself gets the catalogue that was last in force.
+ * Creates the installation's own catalogue if it has none yet, from the sample. An installation that used the
+ * sample itself gets the catalogue that was last in force.
  * @returns true if it took over an earlier one
  */
 export function placeCatalog(config: Config): boolean {
@@ -59,7 +59,7 @@ export function catalogPlace(config: Config, db?: Database): CatalogPlace {
     lastGood: lastGoodCatalog(config),
     images,
     ordered: look((db) => orderedServers(db).execute()),
-    // A database of an earlier version may have no table of them.
+    // The database of an earlier version may lack the table of addresses.
     held: () =>
       look(async (db) => [
         ...(await heldAddresses(db).execute()),

@@ -7,7 +7,9 @@ import { examineBeside } from './doctor.ts'
 
 const EVERY_MS = 600_000
 
-/** Examines the installation as the doctor does, in the background, and remembers what was at fault. */
+/**
+ * Examines the installation in the background as `berthd doctor` does, and remembers the checks that failed.
+ */
 export class CheckUp {
   readonly #loop: Loop
   #faults: ReadonlyMap<string, boolean> = new Map()
@@ -34,7 +36,7 @@ export class CheckUp {
     this.#loop.start()
   }
 
-  /** Begins no other examination. One that runs is not waited for, since it changes nothing. */
+  /** Prevents further examinations. A running one is not awaited, since it changes nothing. */
   stop(): void {
     void this.#loop.stop()
   }

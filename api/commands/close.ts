@@ -70,7 +70,7 @@ export function closeCommand(config: ReadConfig): Command {
     })
 }
 
-/** Such as "db-1 (protected), web-1". */
+/** Returns a text such as "db-1 (protected), web-1". */
 function namesOf(servers: readonly { name: string; delete_protection: number }[]): string {
   const names = servers
     .slice(0, NAMED)

@@ -2,15 +2,15 @@ import { spawnSync } from 'node:child_process'
 import { hostname, userInfo } from 'node:os'
 import type { Command } from 'commander'
 
-/** The name of the operator: several people may share one root. */
+/** Returns the operator's login name, since several people may share one root. */
 export function operatorName(): string {
   return process.env.SUDO_USER || userInfo().username
 }
 
 /**
- * Writes to the system's log which command an operator ran, in the form of the service's security log. A command cannot
- * use the log of the service, which may not be running. Without `logger`, or a daemon that listens to it, nothing is
- * written: the audit log still has the changes.
+ * Writes to the system's log which command an operator ran, in the form of the service's security log. A
+ * command cannot use the log of the service, which may not be running. If `logger` or its daemon is missing,
+ * nothing is written: the audit log still has the changes.
  */
 export function logCommand(command: Command, outcome: 'succeeded' | 'failed'): void {
   const line = {
@@ -29,7 +29,7 @@ export function logCommand(command: Command, outcome: 'succeeded' | 'failed'): v
   spawnSync('logger', how, { stdio: 'ignore', timeout: 2_000 })
 }
 
-/** Such as "berthd account suspend". */
+/** Returns a name such as "berthd account suspend". */
 function nameOf(command: Command): string {
   return command.parent ? `${nameOf(command.parent)} ${command.name()}` : command.name()
 }

@@ -23,7 +23,7 @@ import { storeOnPostgres } from './shared-store.ts'
 
 export interface Compute {
   drivers: Drivers
-  /** The images of this host; null if no driver here keeps any. */
+  /** The images of this host; null if no driver here stores images. */
   images: HostImages | null
   /** The reason why servers are simulated although no setting requests it; null: they are not. */
   fallback: string | null
@@ -43,7 +43,7 @@ export async function heldDrivers(config: Config, db: Database): Promise<DriverN
   return hostModules.map(({ name }) => name).filter((name) => pools.includes(name))
 }
 
-/** The driver of servers from the time when pools had no names; null: there are none. */
+/** Returns the driver of servers in a pool without a name, from early versions; null if there are none. */
 async function unnamedModule({ dataDir }: Config, db: Database): Promise<Module | null> {
   const serverIds = await unnamedPool(db)
   return hostModules.find(({ hasMachine }) => hasMachine?.(dataDir, serverIds)) ?? null
@@ -92,8 +92,8 @@ interface Opening {
 }
 
 /**
- * Opens the driver that the settings name, and those of zones and existing servers. Of these, a driver that does not
- * work here is closed, and its zones with it.
+ * Opens the driver that the settings name, and those of zones and existing servers. If a driver of zones or
+ * servers does not work here, it is closed, with its zones.
  * @throws ConfigError if the driver of the settings can't be used
  */
 export async function openCompute(
@@ -122,7 +122,10 @@ export async function openCompute(
   return { drivers: new Drivers(module.name, drivers, poolsPerZone), images, fallback }
 }
 
-/** The zones of a driver, as the catalogue has them at any moment. A zone that names none may use any of this host. */
+/**
+ * Returns the zones of a driver in the catalogue in force. A zone that names no driver may use any driver of
+ * this host.
+ */
 function zonesOf(
   catalog: Catalog,
   { name }: Module,
@@ -142,7 +145,10 @@ async function openOthers({ catalog, held, open }: Opening, first: Module): Prom
   return opened
 }
 
-/** Opens a driver for each zone that has one of its own. Pools of zones that no longer do, but have servers, are closed. */
+/**
+ * Opens a driver for each zone with a driver of its own. Pools of other zones that still have servers are
+ * closed.
+ */
 async function openPerZone(
   { catalog, open }: Opening,
   held: readonly string[],

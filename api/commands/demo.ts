@@ -30,8 +30,8 @@ export interface Demo {
 }
 
 /**
- * Opens the demo account, and creates its missing parts: account, balance, token. Null if there are other accounts. If
- * strangers may be customers, it gets no money, and its token is only in its file.
+ * Opens the demo account, and creates its missing parts: account, balance, token. Null if there are other
+ * accounts. If strangers may be customers, it gets no money, and its token is only written to its file.
  */
 export async function openDemo(
   db: Database,
@@ -86,7 +86,7 @@ function demoLink(db: Database, clock: Clock, accountId: string): Promise<string
 export async function demoBalance(db: Database): Promise<number> {
   const named = await findAccountByEmail(db, DEMO_EMAIL)
   if (named?.status === 'active') return balanceOf(db, named.account_id)
-  // Its owner may have changed its e-mail address.
+  // The account is found by its entry, as its owner may have changed the e-mail address.
   const [accountId] = await accountsBooked(db, activeAccounts, REFERENCE)
   return accountId === undefined ? 0 : balanceOf(db, accountId)
 }

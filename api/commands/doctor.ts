@@ -27,7 +27,7 @@ const PATIENCE_MS = 5_000
 /** One line of the examination. */
 interface Finding {
   name: string
-  /** A `fault` harms now or soon; a `warning` is a thing that an operator may have wanted. */
+  /** A `fault` does harm soon or already; a `warning` may be intended by the operator. */
   state: 'ok' | 'warning' | 'fault'
   says: string
   /** The remedy. */
@@ -102,7 +102,10 @@ async function certificate(publicName: string): Promise<Finding> {
   }
 }
 
-/** The end of a server's certificate. @throws Error if there is none, or it is not trusted */
+/**
+ * Returns the time at which a server's certificate expires. @throws Error if there is none, or it is not
+ * trusted
+ */
 function validTo(host: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host, port: 443, servername: host, timeout: PATIENCE_MS }, () => {
@@ -177,7 +180,7 @@ async function work(db: Database): Promise<Finding[]> {
   ]
 }
 
-/** The walls between customers: faults where strangers rent, and to be known where not. */
+/** Examines the walls between customers: a missing wall is a fault if strangers rent, else a warning. */
 async function walls(config: Config, db: Database): Promise<Finding[]> {
   const { catalog } = await catalogInForce(config)
   const found = await findWalls(config, db, catalog)
@@ -203,8 +206,8 @@ function examineAll(config: Config, db: Database): Promise<Finding[]> {
 }
 
 /**
- * Examines an installation within its service: all but the service itself, whose lock it must not touch, and the walls,
- * which are tried by raising them.
+ * Examines an installation within its service: all but the service itself, whose lock it must not touch, and
+ * the walls, whose test sets them up.
  */
 export function examineBeside(config: Config, db: Database): Promise<Finding[]> {
   return examine(partsBeside(config, db))

@@ -59,7 +59,7 @@ export function hostCommands(config: ReadConfig): Command {
 
 async function lostOfHost(db: Database, { databaseUrl, dataDir }: Config, offsite: Offsite): Promise<Lost[]> {
   const lost: Lost[] = []
-  // A shared database has the machines of drivers that are bound to no host.
+  // A shared database contains the machines of drivers that are not bound to a host.
   for (const { name, stock, isBoundToProcess } of hostModules)
     if (stock && (databaseUrl === null || isBoundToProcess))
       lost.push(...(await bringBack({ db, clock, offsite }, name, () => stock(dataDir))))

@@ -59,7 +59,7 @@ export function requireInstallation(place: Place): void {
   throw noInstallation(place.dataDir, 'BERTH_DATA (--data)')
 }
 
-/** The file whose time is that of the last backup. */
+/** The file whose modification time is the time of the last backup. */
 export function backupMark({ dataDir }: DataDir): string {
   return path.join(dataDir, 'last-backup')
 }
@@ -73,20 +73,22 @@ export async function lastBackup(place: Place): Promise<number | null> {
   return mark?.mtimeMs ?? (place.databaseUrl ? null : Number.NEGATIVE_INFINITY)
 }
 
-/** The number of copies from before migrations that are kept. */
+/** The number of copies kept from before migrations. */
 const COPIES = 3
 
-/** The database to open, and the way to open it. */
+/** The ways to open a database. */
 interface Opening {
   /** Prints the path of the copy. */
   say: (line: string) => void
-  /** True if this process holds the data folder; otherwise it migrates nothing while another one does. */
+  /**
+   * True if this process holds the data folder; otherwise it does not migrate while another process holds it.
+   */
   holdsLock: boolean
   /** True if the installation may be created. */
   mayCreate: boolean
   /** True if a database that has moved to PostgreSQL may be opened. */
   mayBeMoved?: boolean
-  /** On PostgreSQL: whether to migrate even if services may be using the database. */
+  /** On PostgreSQL: true to migrate even if services may be using the database. */
   mayMigrate?: boolean
   log?: Logger
   /** On PostgreSQL: called after each commit. */
@@ -94,9 +96,11 @@ interface Opening {
 }
 
 /**
- * Opens the installation's database at its newest schema. An SQLite database is copied before migrations change it.
- * @throws ConfigError if it is no database, or can't be used now
- * @throws CommandError if the schema is newer than this program, or a migration failed; nothing has changed then
+ * Opens the installation's database at its newest schema. An SQLite database is copied before migrations
+ * change it.
+ * @throws ConfigError if the file is not a database, or can't be used at the moment
+ * @throws CommandError if the schema is newer than this program, or a migration failed; nothing has changed
+ * then
  */
 export async function openDatabase(config: Place, opening: Opening): Promise<Database> {
   if (!opening.mayCreate) requireInstallation(config)
@@ -146,10 +150,12 @@ async function openFile(config: DataDir, { say, holdsLock, mayBeMoved }: Opening
   }
 }
 
-/** The fact that a database has moved to PostgreSQL: a phrase that says where to, without a password. */
+/**
+ * The name of the fact that a database has moved to PostgreSQL; its value names the place without a password.
+ */
 const MOVED = 'moved'
 
-/** Marks an SQLite database as moved, so that nothing writes to it any more; null takes the mark back. */
+/** Marks an SQLite database as moved, so that nothing writes to it any more; null removes the mark. */
 export async function markMoved(db: Database, where: string | null): Promise<void> {
   await db.deleteFrom('installation').where('name', '=', MOVED).execute()
   if (where !== null) await db.insertInto('installation').values({ name: MOVED, value: where }).execute()
@@ -158,7 +164,7 @@ export async function markMoved(db: Database, where: string | null): Promise<voi
 /** @throws ConfigError if an SQLite database has been moved to PostgreSQL */
 export async function refuseMoved(db: Database, file: string): Promise<void> {
   const found = db.selectFrom('installation').select('value').where('name', '=', MOVED)
-  // A damaged database, or one from before the table, is for the migration to report.
+  // The migration reports a damaged database, or one that lacks the table.
   const moved = await found.executeTakeFirst().catch(() => undefined)
   if (moved)
     throw new ConfigError(
@@ -237,8 +243,8 @@ export async function isServed({ databaseUrl = null, dataDir }: Place): Promise<
 }
 
 /**
- * True if the installation's machines run on this host or nowhere: its database lies here, or the process that serves a
- * PostgreSQL database alone, as one with machines of its own does, serves from this data folder.
+ * True if the installation's machines run on this host or nowhere: its database is SQLite, or the only
+ * process of its PostgreSQL database uses this folder.
  */
 export async function isHostOf({ databaseUrl = null, dataDir }: Place): Promise<boolean> {
   if (databaseUrl === null) return true

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander'
 import { ConfigError } from '../config.ts'
 import type { Page } from '../database/page.ts'
 
-/** The number of things of the same name that a message lists. */
+/** The most objects of the same name that a message lists. */
 export const NAMED = 20
 
 /** Adds the options that a command for a long list has. */

@@ -12,7 +12,7 @@ import { messageOf } from '../message-of.ts'
 import { tableForImport } from '../monitoring/partitions.ts'
 import { lockDataDir, markMoved, openDatabase, requireInstallation } from './installation.ts'
 
-/** Bounds the parameters of one statement: PostgreSQL takes 65,535. */
+/** The most parameters of one statement; PostgreSQL accepts 65,535. */
 const PARAMETERS = 20_000
 const ROWS = 1_000
 /** Tables about running processes, the program itself, and this command. */
@@ -44,9 +44,9 @@ export function exportCommand(config: () => Config): Command {
       const file = path.resolve(given)
       if (existsSync(file)) throw new ConfigError(`${file} already exists. Choose another file name.`)
       const unlock = lockDataDir(parsed)
-      // Opening migrates it to the schema that the import expects.
+      // Opening the database migrates it to the schema that the import expects.
       const db = await openDatabase(parsed, { say: console.error, holdsLock: true, mayCreate: false })
-      // It comes before the copy, so that nothing is written that the copy lacks.
+      // The mark precedes the copy, so that nothing is written that the copy lacks.
       await markMoved(db, `was exported to ${file} on ${today()}, to be moved to PostgreSQL`)
       try {
         copySqlite(source, file)
@@ -81,7 +81,7 @@ async function unmark(place: { dataDir: string }): Promise<void> {
   console.log(`${path.join(place.dataDir, 'berth.db')} is in use again. What PostgreSQL has is not in it.`)
 }
 
-/** Says in the database that was exported where it is; elsewhere there is none. */
+/** Records the new place in the exported database, if this host has it. */
 async function markSource(dataDir: string, where: string): Promise<void> {
   const file = path.join(dataDir, 'berth.db')
   if (!existsSync(file)) return
@@ -125,7 +125,7 @@ export function importCommand(config: () => Config): Command {
 
 interface Table {
   name: string
-  /** The table of PostgreSQL that takes its rows. */
+  /** The table of PostgreSQL that receives its rows. */
   into: string
   columns: string[]
   count: number
@@ -199,7 +199,7 @@ async function importInto(db: Database, { file, dataDir, where, say }: Importing
   const fingerprint = JSON.stringify(tables.map(({ name, count }) => [name, count]))
   await begin(db, tables, fingerprint)
   const samples = tables.find(({ name }) => name === 'samples')
-  // They may be of any day, and partitions are only there for some.
+  // The samples may be of any day, but partitions exist only for some days.
   if (samples) samples.into = await tableForImport(db, Math.floor(systemClock.now() / 1000))
   const source = new DatabaseSync(file, { readOnly: true })
   try {

@@ -7,7 +7,7 @@ import { Sealer } from '../offsite/sealer.ts'
 import { Vault } from '../offsite/vault.ts'
 import type { Secrets } from '../secrets.ts'
 
-/** The fact of the installation that is the sealed key of its copies off site. */
+/** The name of the fact whose value is the sealed key of the copies off site. */
 const KEY = 'offsite_key'
 
 /** The place of the copies off site; null: none is set. */
@@ -21,13 +21,16 @@ export async function openVault(
   return new Vault(place, new Sealer(await offsiteKey(db, secrets)))
 }
 
-/** The age key that copies are encrypted for, made on first use. A backup of the database has it, sealed. */
+/**
+ * Returns the age key for which copies are encrypted, created on first use. Backups of the database contain
+ * it, sealed.
+ */
 export async function offsiteKey(db: Database, secrets: Secrets): Promise<string> {
   const sealer = secrets.for(KEY)
   const find = () => db.selectFrom('installation').select('value').where('name', '=', KEY).executeTakeFirst()
   const known = await find()
   if (known) return sealer.open(known.value)
-  // Most starts need no key of their own, and the library loads slowly.
+  // Most starts create no key, and the library loads slowly.
   const { generateX25519Identity } = await import('age-encryption')
   const made = { name: KEY, value: sealer.seal(await generateX25519Identity()) }
   await db
@@ -35,7 +38,7 @@ export async function offsiteKey(db: Database, secrets: Secrets): Promise<string
     .values(made)
     .onConflict((conflict) => conflict.column('name').doNothing())
     .execute()
-  // Two processes may start at once: both use the first one's key.
+  // Two processes may start at once: both use the key of the first.
   const kept = await find()
   return sealer.open(kept?.value ?? made.value)
 }

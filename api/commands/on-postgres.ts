@@ -22,7 +22,7 @@ import { noInstallation } from './no-installation.ts'
 const START_MS = 60_000
 const TRY_EVERY_MS = 500
 
-/** The URL without its password. */
+/** Returns the URL without its password. */
 export function placeOf(url: string): string {
   const { host, pathname, searchParams } = new URL(url)
   return `${searchParams.get('host') ?? host}${pathname}`
@@ -80,8 +80,8 @@ export async function holdAlone(url: string): Promise<Link> {
 
 /**
  * Joins the processes that serve the installation.
- * @param isAlone whether this process must be the only one
- * @throws CommandError if it can't be
+ * @param isAlone true if this process must be the only one
+ * @throws CommandError if other processes prevent that
  */
 export async function join(
   link: Link,
@@ -100,7 +100,7 @@ export async function join(
   return members
 }
 
-/** The path behind links. The file may be missing, while its last good copy is in force. */
+/** Resolves links in a path. The file may be missing while its last good copy is in force. */
 function pathOf(file: string): string {
   return existsSync(file) ? realpathSync(file) : file
 }
@@ -111,7 +111,9 @@ function isAway(error: unknown): boolean {
   return isOfSystem || isUnavailable(error) || /timeout|terminated/.test(messageOf(error))
 }
 
-/** A server that may come up later is no mistake in the settings: supervisors start the service again. */
+/**
+ * A database server that may come up later is not a mistake in the settings: supervisors restart the service.
+ */
 function unusable(url: string, error: unknown): Error {
   const Refusal = isAway(error) ? CommandError : ConfigError
   return new Refusal(
@@ -185,7 +187,7 @@ export function openReplica(
   return replica
 }
 
-/** Queries a database that may have another version, be in use, or be new; a new one is empty. */
+/** Queries a database that may be of another version, in use, or new; a new database is empty. */
 export async function lookOnPostgres<Rows>(
   url: string,
   query: (db: Database) => Promise<readonly Rows[]>,
@@ -237,7 +239,10 @@ function otherKey(file: string): CommandError {
   )
 }
 
-/** Two processes may start in a folder at once: both use the first one's key. In containers each has the pid 1. */
+/**
+ * Two processes may start in a folder at once: both use the first one's key. In containers each process has
+ * the pid 1.
+ */
 function placeKey(file: string): void {
   const draft = `${file}.${randomBytes(4).toString('hex')}`
   writeWholeSync(draft, randomBytes(32).toString('hex'))

@@ -14,7 +14,7 @@ import { Secrets } from '../secrets.ts'
 
 const root = (name: string) => fileURLToPath(new URL(`../../${name}`, import.meta.url))
 
-/** Writes openapi.json as the program serves it, for reviewers and for generated clients. */
+/** Writes openapi.json as the service serves it, for reviewers and client generators. */
 const folder = mkdtempSync(path.join(tmpdir(), 'berth-openapi-'))
 const db = openSqlite(path.join(folder, 'berth.db'))
 await migrate(db)

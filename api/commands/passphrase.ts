@@ -2,12 +2,13 @@ import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { ConfigError } from '../config.ts'
 
-/** A thief of the file can guess passphrases without a limit. */
+/** Somebody who steals the file can guess passphrases without a limit. */
 const LEAST = 12
 
 /**
- * Reads the passphrase of a backup from BERTH_PASSPHRASE, or prompts for it on the terminal, which does not show it.
- * @param isNew whether the passphrase is for a new backup: then it must be long, and is typed twice
+ * Reads the passphrase of a backup from BERTH_PASSPHRASE, or prompts for it on the terminal, which does not
+ * show it.
+ * @param isNew true for a new backup, whose passphrase must be long, and is typed twice
  * @throws ConfigError
  */
 export async function askPassphrase({ isNew }: { isNew: boolean }): Promise<string> {

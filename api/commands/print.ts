@@ -41,7 +41,7 @@ export function printError(message: string, code: number): void {
   console.error(JSON.stringify({ error: { message, exit_code: code } }))
 }
 
-/** The field of a column: "E-MAIL" is email, and "LAST USED" is last_used. */
+/** Returns the field of a column: "E-MAIL" is email, and "LAST USED" is last_used. */
 function fieldOf(title: string): string {
   return title.toLowerCase().replaceAll('-', '').replaceAll(' ', '_')
 }

@@ -8,7 +8,10 @@ export function isLoopback(host: string): boolean {
   return LOOPBACK.test(host)
 }
 
-/** The host in customers' ssh commands. If ports listen on all addresses, the first one that others can reach. */
+/**
+ * The host in customers' ssh commands. If ports listen on all addresses, this is the first address that
+ * others can reach.
+ */
 export function publicHost({ publicName, guestHost }: Pick<Config, 'publicName' | 'guestHost'>): string {
   if (publicName !== null) return publicName
   if (guestHost !== '0.0.0.0' && guestHost !== '::') return guestHost
@@ -16,7 +19,10 @@ export function publicHost({ publicName, guestHost }: Pick<Config, 'publicName' 
   return addresses.find((address) => !address.internal && address.family === 'IPv4')?.address ?? '127.0.0.1'
 }
 
-/** The public URL of the API, if it has a name: with TLS behind a proxy, otherwise that of the service itself. */
+/**
+ * Returns the public URL of the API if it has a public name: with TLS behind a proxy, otherwise the service's
+ * own.
+ */
 export function publicUrl(
   config: Pick<Config, 'publicName' | 'host' | 'port' | 'trustProxy'>,
 ): string | undefined {

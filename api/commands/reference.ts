@@ -15,7 +15,7 @@ const root = path.resolve(api, '..')
 /** Pages with blocks between `<!-- generated: name -->` and `<!-- end -->`, which `npm run generate` fills. */
 export const pages = ['docs/reference.md', 'README.md'].map((page) => path.join(root, page))
 
-/** Every type of problem that the service defines: its own, and those in the schemas of its features. */
+/** Returns every problem type of the service, including those in the schemas of features. */
 export async function allProblems(): Promise<ProblemType[]> {
   const found: ProblemType[] = Object.values(httpProblems)
   for (const file of globSync('**/*schema.ts', { cwd: api })) {
@@ -48,7 +48,7 @@ function errors(problems: readonly ProblemType[]): string {
   return table(['Status', '`code`', 'Meaning', 'Further members and headers'], rows)
 }
 
-/** The requests of the table of states, with the reply that each gets where it is accepted. */
+/** The requests in the table of states, each with the reply if it is accepted. */
 const requests: [title: string, action: Action, accepted: string, force?: boolean][] = [
   ['start', 'start', '202'],
   ['stop', 'stop', '202'],

@@ -19,7 +19,7 @@ import {
 import { lastGoodCatalog } from './catalog.ts'
 import { askPassphrase } from './passphrase.ts'
 
-/** The folder for machines without a disk in the backup, where no driver takes them for machines. */
+/** The folder for machines whose disks the backup lacks, so that no driver takes them for complete machines. */
 const WITHOUT_DISK = 'machines-without-disk'
 
 interface RestoreOptions {
@@ -64,9 +64,9 @@ async function refuseFolder({ dataDir, databaseUrl }: Config): Promise<void> {
 }
 
 /**
- * Fills the data folder from a backup completely, or not at all. An attempt that was killed leaves a folder beside it,
- * which the next one removes.
- * @throws CommandError if the backup is incomplete, is newer than this program, or has another passphrase
+ * Fills the data folder from a backup completely, or not at all. A killed attempt leaves a folder beside it,
+ * which the next attempt removes.
+ * @throws CommandError if the backup is incomplete, newer than this program, or has another passphrase
  */
 async function restore(config: Config, { file, passphrase, say }: RestoreOptions): Promise<void> {
   const manifest = await readManifest(file)
@@ -82,7 +82,7 @@ async function restore(config: Config, { file, passphrase, say }: RestoreOptions
     }
     const machines = await settleMachines(draft, manifest)
     await rm(path.join(draft, 'secrets.sealed'))
-    // Entries that the restored servers use are also checked in a catalogue from elsewhere.
+    // A catalogue from elsewhere is checked against this one for entries that the restored servers use.
     await copyFile(path.join(draft, 'catalog.yaml'), lastGoodCatalog({ dataDir: draft }))
     await syncFolder(draft)
     await rename(draft, dataDir)
@@ -158,7 +158,7 @@ async function member(file: string, name: string): Promise<string> {
   return (await tar(['--extract', '--to-stdout', '--file', file, '--occurrence=1'], [name])).toString()
 }
 
-/** @throws CommandError if a file is not as the manifest describes it */
+/** @throws CommandError if a file differs from its description in the manifest */
 async function unpack(file: string, folder: string, { files }: Manifest): Promise<void> {
   const names = Object.keys(files)
   await tar(['--extract', '--file', file, '--no-same-owner', '-C', folder], names)

@@ -36,7 +36,10 @@ const CONSOLE = path.resolve(import.meta.dirname, '../../console/dist')
 /** The time after a stop in which proxies and clients may use each connection for one more request. */
 const LINGER_MS = 1_000
 
-/** A stop that takes longer, such as when the database does not answer, ends as a kill would; supervisors wait 30 s. */
+/**
+ * A stop that takes longer, for example because the database does not answer, ends like a kill; supervisors
+ * wait 30 s.
+ */
 const STOP_MS = 15_000
 
 /**
@@ -152,7 +155,7 @@ function openServed(config: Config, { say, log, link }: { say: Say; log: Logger;
   return openDatabase(config, { say, holdsLock: true, mayCreate: true, log, onCommit })
 }
 
-/** Reports a file that the service does not use, as an error, because prices may stay what they should not. */
+/** Reports as an error that the catalogue file is not in use, because prices may stay wrong. */
 function tellInvalid(fault: string, notices: Logger | null): void {
   const message = 'The last good catalogue stays in force, because the file is invalid:'
   if (notices) notices.error({ fault }, message)
@@ -170,11 +173,11 @@ function ofChange({ drivers }: Compute, { zones }: Catalog): string[] {
   ]
 }
 
-/** @throws ConfigError */
 /** Surveys hosts, images, and machines that belong to no server, for the banner. */
 const survey = (compute: Compute, catalog: Catalog, { reconciler }: App) =>
   Promise.all([hostsOf(compute, catalog), imageLines(compute, catalog), reconciler.orphans()])
 
+/** @throws ConfigError */
 async function startWorkers(
   app: App,
   config: Config,
@@ -182,7 +185,7 @@ async function startWorkers(
 ): Promise<void> {
   await requireGuestHost(config)
   const isAlone = members === null
-  // It notifies streams of events, whichever process relays them.
+  // The app notifies streams of events, whichever process relays them.
   app.events.start()
   app.security.start()
   app.consoles.start()

@@ -74,10 +74,10 @@ interface Import {
   options: ImportOptions
 }
 
-/** Calls the API as the account, so that its rules, limits and prices hold. */
+/** Calls the API as the account, so that its rules, limits and prices apply. */
 type Call = (method: string, path: string, body?: object | Blob, offset?: number) => Promise<Reply>
 
-/** The fields of replies that are used here, each where the route's schema has it. */
+/** The fields of replies that are used here, in the places of the routes' schemas. */
 interface Reply {
   status: string
   status_reason: string | null
@@ -196,7 +196,7 @@ function caller({ host, port }: Config, token: string): Call {
         `The service does not answer at ${base}. Give its --host and --port. (${String(error)})`,
       )
     })
-    if (reply.status === 204) return {} as Reply // no field of it is read
+    if (reply.status === 204) return {} as Reply // no field of this reply is read
     // Bodies are those that the schemas of the routes describe.
     const answer = (await reply.json()) as Reply & { detail?: string }
     if (!reply.ok) throw new CommandError(answer.detail ?? `The service replied with ${reply.status}.`)

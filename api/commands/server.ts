@@ -103,7 +103,7 @@ function addListCommand(server: Command, config: ReadConfig): void {
   })
 }
 
-/** Adds a command whose order is an operation like any other: the service carries it out. */
+/** Adds a command that writes an operation like any other, which the service carries out. */
 function addOrder(server: Command, config: ReadConfig, order: Order, summary: string, forced?: string): void {
   const command = server
     .command(order)
@@ -187,7 +187,7 @@ async function ordered(
     refuseFrozen(actor)
     return (await servers.remove(serverId, { isForced: force })).operation
   } catch (error) {
-    // The API's sentence names a field, where operators have an option.
+    // The API's message names a field, but operators have an option.
     if (error instanceof ApiError && error.type === serverProblems.delete_protected)
       throw new CommandError(`${server.name} is protected from deletion. Give --force to delete it.`)
     if (error instanceof ApiError) throw new CommandError(`${error.type.title}. ${error.message}`)
@@ -195,7 +195,7 @@ async function ordered(
   }
 }
 
-/** The program without drivers and workers, as only the service may touch machines. */
+/** Opens the program without drivers and workers, since only the service may touch machines. */
 export async function operatorsApp(db: Database, config: Config): Promise<App> {
   const { catalog } = await catalogInForce(config)
   const secrets = await openSecrets(config, db)

@@ -1,7 +1,7 @@
 import type { Database } from '../database/database.ts'
 import type { SharedStore } from '../drivers/module.ts'
 
-/** More servers than this are read with all others: a statement should not name them. */
+/** For more servers than this, all rows are read: a statement should not list so many ids. */
 const FEW = 500
 
 /** A driver's data about machines that several processes share, kept in PostgreSQL. */

@@ -10,22 +10,22 @@ type Folder = Pick<Config, 'dataDir' | 'databaseUrl'>
 const fileIn = ({ dataDir }: Folder) => path.join(dataDir, 'site')
 
 /**
- * Writes the address of the service into its data folder, for commands, whose settings may differ. On PostgreSQL each
- * service has an address of its own, and all settings have the same name.
+ * Writes the address of the service into its data folder for commands, whose settings may differ. On
+ * PostgreSQL nothing is written: each service has its own address, and all have the same public name.
  */
 export function recordSite(config: Config, address: string): void {
   if (config.databaseUrl === null)
     writeWholeSync(fileIn(config), new URL(publicUrl(config) ?? address).origin)
 }
 
-/** The URL of the console: that of the running service, otherwise the one of these settings. */
+/** Returns the URL of the console: the running service's, otherwise that of these settings. */
 export async function siteOf(config: Config): Promise<{ site: string; isOfService: boolean }> {
   const recorded = await recordedSite(config)
   const site = new URL(recorded ?? publicUrl(config) ?? `http://${config.host}:${config.port}`).origin
   return { site, isOfService: recorded !== null }
 }
 
-/** The record of a stopped service does not count. */
+/** Returns the recorded address; null if the service that wrote it has stopped. */
 async function recordedSite(config: Folder): Promise<string | null> {
   if (config.databaseUrl !== null || !(await isServed(config))) return null
   try {

@@ -6,7 +6,7 @@ import { isBusy } from '../servers/states.ts'
 import { keptCopies } from '../snapshots/queries.ts'
 import { keptVolumes } from '../volumes/queries.ts'
 
-/** A difference between the database and what lies on the host or off site. */
+/** A difference between the database and the files on the host or off site. */
 export interface Finding {
   kind: string
   id: string
@@ -16,7 +16,7 @@ export interface Finding {
 
 type Names = ReadonlyMap<string, { name: string; isOwed: boolean }>
 
-/** The rows of a pool, by what they have on the host. */
+/** Reads the rows of a pool, grouped by their kind of object on the host. */
 async function rowsOf(db: Database, pool: string) {
   const machines = (await machinesOf(db, pool)).map((row) => {
     const isOwed = row.has_disk === 1 && !isBusy(row)
@@ -30,8 +30,8 @@ async function rowsOf(db: Database, pool: string) {
 }
 
 /**
- * Compares the database with a host's disk. The service may be running: rows are read before and after the disk, so that
- * what is made or deleted meanwhile is not found.
+ * Compares the database with a host's disk. The service may be running: rows are read before and after the
+ * disk, so that objects made or deleted meanwhile are not reported.
  */
 export async function findOnHost(
   db: Database,
@@ -75,7 +75,7 @@ export async function findOnHost(
   ]
 }
 
-/** @param there what lies there; false: it is not whole */
+/** @param there the objects there; false: an object is incomplete */
 function differences(
   kind: string,
   { first, second }: { first: Names; second: Names },

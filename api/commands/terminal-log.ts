@@ -30,9 +30,9 @@ const FULL =
   'A disk is full: changes are refused, and machines that need room stop. Make room as docs/operating/trouble.md says; then everything continues by itself.'
 
 /**
- * Lowers failures for want of the database to warnings, and those for want of room on a disk to details: each loop has
- * some at every interruption, which would hide a fault among them, and each customer's request makes one on a full
- * disk. The interruption itself is one error, of `api/processes/link.ts` or here.
+ * Lowers failures due to an unreachable database to warnings, and failures due to a full disk to details.
+ * Each loop, or each customer's request, logs some at every interruption, which would hide other faults. The
+ * interruption itself is one error, logged by `api/processes/link.ts` or here.
  */
 export const hooks = (disk: FullDisk): NonNullable<pino.LoggerOptions['hooks']> => ({
   logMethod(args, method, level) {
@@ -55,7 +55,7 @@ function harmless(text: string): string {
   return text.replace(/[^\P{Cc}\n]/gu, '?')
 }
 
-/** Opens the logs of a service: of what happens on stderr, and of messages for the operator on stdout. */
+/** Opens the logs of a service: the log of events on stderr, and messages for the operator on stdout. */
 export function openLogs({ logLevel }: Pick<Config, 'logLevel'>) {
   const stderr = pino.destination({ dest: 2, sync: true })
   const terminal = { write: (line: string) => void stderr.write(readable(line)) }

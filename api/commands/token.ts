@@ -131,7 +131,7 @@ async function tokenByAnything(db: Database, given: string, account: string | un
   if (found.length === 0)
     found.push(...(await tokens.where('tokens.name', '=', given).limit(NAMED).execute()))
   const [only, ...more] = found
-  // The token itself is a secret, and messages are copied.
+  // A message must not contain a token, since people copy messages.
   const shown = given.startsWith('berth_') ? 'the given token' : given
   if (!only) throw new ConfigError(`No such valid token: ${shown}. List them with: berthd token list`)
   if (more.length === 0) return only

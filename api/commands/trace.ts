@@ -68,7 +68,7 @@ interface Question {
 }
 
 /**
- * Finds the accounts that had an address at a moment or, if it was nobody's own, the port of this host, and those
+ * Finds the accounts that had an address at a moment, or its port if the address was shared, and the accounts
  * that connected to it.
  */
 export async function traced(db: Database, { address, port, sourcePort, at, dataDir }: Question) {

@@ -16,7 +16,7 @@ export function upgradeNotesCommand(): Command {
     })
 }
 
-/** The entries below each heading "Upgrading" that a version or commit lacks. @throws ConfigError */
+/** Returns the entries below each heading "Upgrading" that a version or commit lacks. @throws ConfigError */
 export function notesSince(changelog: string, from: string): string[] {
   const version = versionIn(from)
   if (version) return notesOf(changelog, version)
@@ -24,21 +24,21 @@ export function notesSince(changelog: string, from: string): string[] {
   return notesOf(changelog).filter((note) => !known.has(note))
 }
 
-/** The changelog as it was at a commit. @throws ConfigError */
+/** Returns the changelog of a commit. @throws ConfigError */
 function textAt(commit: string): string {
   if (/^\w+$/.test(commit))
     try {
       const git = ['-C', ROOT, 'show', `${commit}:CHANGELOG.md`]
       return execFileSync('git', git, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
     } catch {
-      // There is no git or no checkout, or the commit is unknown or from before there was a changelog.
+      // Git or the checkout is missing, or the commit is unknown or predates the changelog.
     }
   throw new ConfigError(
     `No such commit with a CHANGELOG.md in ${ROOT}: ${commit}. Give its version, which that berthd prints with --version.`,
   )
 }
 
-/** The entries below each heading "Upgrading", or only those of versions after one. */
+/** Returns the entries below each heading "Upgrading", or only those of versions after the given one. */
 export function notesOf(changelog: string, after: readonly number[] = []): string[] {
   return changelog
     .split(/^(?=## )/m)
@@ -48,13 +48,13 @@ export function notesOf(changelog: string, after: readonly number[] = []): strin
     .flatMap((section) => section.match(/^- .*(?:\n {2}.*)*/gm) ?? [])
 }
 
-/** The three numbers of a version; null if the text is no version, as in "Unreleased". */
+/** Returns the three numbers of a version; null if the text is not a version, such as "Unreleased". */
 function versionIn(text: string): number[] | null {
   const [, ...numbers] = /^v?(\d+)\.(\d+)\.(\d+)$/.exec(text) ?? []
   return numbers.length === 3 ? numbers.map(Number) : null
 }
 
-/** Null is what has not been released, and later than all versions. */
+/** Null stands for unreleased changes, which are later than all versions. */
 function isLater(version: readonly number[] | null, than: readonly number[]): boolean {
   if (version === null) return true
   const at = version.findIndex((number, index) => number !== than[index])

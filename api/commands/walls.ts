@@ -21,7 +21,7 @@ export interface Walls {
   warnings: readonly string[]
 }
 
-/** The walls that do not depend on drivers. */
+/** Examines the walls that do not depend on drivers. */
 export function ownWalls(
   config: Pick<Config, 'host' | 'trustProxy'>,
   { balance }: { balance: number },
@@ -107,7 +107,7 @@ async function examineWalls(config: Config, db: Database | null, catalog: Catalo
       obstacle,
     })
   }
-  // The driver for new servers, if this one does not work, depends on the reason.
+  // If the default driver fails, the driver for new servers depends on the reason.
   const first = await examine(defaultModule, null)
   const examined: Examination[] = []
   for (const module of modules)

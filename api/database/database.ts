@@ -15,9 +15,9 @@ import type { Schema } from './schema.ts'
 
 export { Unchanged, Unreachable }
 export type Database = Kysely<Schema>
-/** Inside a transaction or outside of one: stores take either. */
+/** A database or a transaction on it: stores accept either. */
 export type Queries = Kysely<Schema> | Transaction<Schema>
-/** A query that the feature of a table lends to another one, which joins it and need not know the table. */
+/** A query that the owner of a table lends to another feature, which joins it and need not know the table. */
 export type Lent<Row> = (db: Queries) => AliasableExpression<Row>
 
 /**
@@ -116,7 +116,7 @@ export const migrations: Record<string, () => Promise<Migration>> = {
 
 /**
  * Changes all rows that a query finds, each in a transaction of its own.
- * @param some finds some of them at a time, and no longer those that were changed
+ * @param some finds some of the rows that are not changed yet
  */
 export async function changeEach<Row>(
   db: Database,
@@ -143,18 +143,18 @@ export async function ping(db: Queries): Promise<void> {
 }
 
 /**
- * Runs a statement by which this process takes something, so that it learns the result even if the reply is lost.
- * PostgreSQL reports the outcome of a transaction afterwards, but not that of a single statement. On SQLite no reply is
- * lost.
+ * Runs a statement that claims rows for this process, which learns the result even if the reply is lost.
+ * PostgreSQL reports the outcome of a transaction afterwards, but not that of a single statement. On SQLite
+ * no reply is lost.
  */
 export function taking<Result>(db: Database, run: (tx: Queries) => Promise<Result>): Promise<Result> {
   return isSqlite(db) ? run(db) : db.transaction().execute(run)
 }
 
 /**
- * Sends a write whose result nobody reads. On PostgreSQL it goes with the transaction's next statement or its commit,
- * which throws its error: so it must be one that is not refused in normal use.
- * @param orElse the error if it changes no row (default: it need not)
+ * Sends a write whose result nobody reads. On PostgreSQL it goes with the transaction's next statement or its
+ * commit, which throws its error, so the write must not fail in normal use.
+ * @param orElse returns the error if the write changes no row (default: no error)
  */
 export async function send(tx: Queries, write: Compilable, orElse?: () => Error): Promise<void> {
   const query = write.compile()
@@ -170,9 +170,9 @@ export async function send(tx: Queries, write: Compilable, orElse?: () => Error)
 }
 
 /**
- * Changes a row that many transactions change, as the last statement of this one. On PostgreSQL it is sent with the
- * commit in one message, so that others wait for the disk at most, and never for this process. It does not support rows
- * with text.
+ * Changes a row that many transactions change, as the last statement of this one. On PostgreSQL it is sent
+ * with the commit in one message, so that other transactions wait at most for the disk, and never for this
+ * process. It does not support rows with text.
  * @param isNeeded true if the transaction fails with Unchanged when no row matches
  */
 export async function changeLast(
@@ -199,10 +199,10 @@ function asPostgres(db: Queries, connection: DatabaseConnection): PostgresConnec
   return isSqlite(db) ? null : (connection as PostgresConnection) // our driver opens no others
 }
 
-/** Another transaction has just taken what this one had found free. */
+/** Another transaction has just taken a value that this transaction found free. */
 export class Taken extends Error {}
 
-/** Repeats a transaction until nothing that it finds free is taken meanwhile, each time by one that has succeeded. */
+/** Repeats a transaction until it takes a free value. Each failure means that another transaction succeeded. */
 export async function untilFree<Result>(attempt: () => Promise<Result>): Promise<Result> {
   for (;;)
     try {
@@ -217,7 +217,10 @@ export async function lockName(tx: Queries, name: string): Promise<void> {
   if (!isSqlite(tx)) await sql`SELECT pg_advisory_xact_lock(hashtext(${name}), 0)`.execute(tx)
 }
 
-/** Lets references that are deferrable be checked at the end of this transaction, which replaces what they refer to. */
+/**
+ * Defers the check of deferrable references to the end of this transaction, which replaces the rows that they
+ * refer to.
+ */
 export async function deferReferences(tx: Queries): Promise<void> {
   const defer = isSqlite(tx) ? sql`PRAGMA defer_foreign_keys = ON` : sql`SET CONSTRAINTS ALL DEFERRED`
   await defer.execute(tx)
@@ -237,9 +240,9 @@ export async function dryRun(db: Database, run: (tx: Queries) => Promise<void>):
 }
 
 /**
- * Does the work of each item in a transaction of its own. One that fails, or whose rows are locked, keeps no other from
- * it, unless the database is away.
- * @throws an only failure, or an AggregateError, once the others are done
+ * Handles each item in a transaction of its own. An item that fails, or whose rows are locked, does not stop
+ * the others, unless the database is away.
+ * @throws the only failure, or an AggregateError, once the other items are done
  */
 export async function inTransactions<Item>(
   db: Database,
@@ -278,7 +281,7 @@ export function isDuplicate(error: unknown): boolean {
   return sqliteCode(error) === 19 || ('code' in error && error.code === '23505')
 }
 
-/** True if a row was refused because it refers to one that does not exist. */
+/** True if a row was refused because it refers to a row that does not exist. */
 export function isOrphan(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   // SQLite's CONSTRAINT_FOREIGNKEY and PostgreSQL's foreign_key_violation.
@@ -288,7 +291,7 @@ export function isOrphan(error: unknown): boolean {
 /** SQLite's CORRUPT and NOTADB. */
 const SQLITE_DAMAGED = [11, 26]
 
-/** True if an error means that the file is not a database, or a damaged one. */
+/** True if an error means that the file is not a database, or is damaged. */
 export function isDamaged(error: unknown): boolean {
   return error instanceof Error && SQLITE_DAMAGED.includes(sqliteCode(error) ?? 0)
 }

@@ -1,7 +1,10 @@
 import type { Clock } from '../clock.ts'
 import { isDiskFull } from './database.ts'
 
-/** The disk counts as full for so long after the last failure. Samples are written once a minute at least. */
+/**
+ * The time after the last failure in which the disk counts as full. Samples are written at least once a
+ * minute.
+ */
 const WINDOW_MS = 120_000
 
 /** Remembers whether writes fail because a disk is full, for health checks, metrics and the log. */

@@ -3,7 +3,7 @@ import type { Schema } from './schema.ts'
 
 /** The name of a label, as part of a pattern. */
 export const LABEL_NAME = '[A-Za-z0-9]([A-Za-z0-9._/-]{0,61}[A-Za-z0-9])?'
-/** One term of a selector: a label must exist or not, or have a value or one of several, or not. */
+/** One term of a selector, which requires or excludes a label, or one or several of its values. */
 const LABEL_TERM = `(!?${LABEL_NAME}|${LABEL_NAME}!?=[^,]*|${LABEL_NAME} +(not)?in *\\([^()]*\\))`
 /** All terms of a selector have to hold. */
 export const LABEL_SELECTOR = `^${LABEL_TERM}(,${LABEL_TERM}){0,31}$`
@@ -11,7 +11,7 @@ export const MOST_SELECTOR = 192
 
 interface Term {
   name: string
-  /** null: any. */
+  /** The values of the label; null: any value. */
   values: readonly string[] | null
   isNegated: boolean
 }
@@ -37,8 +37,8 @@ export function isSelected(labels: string, selector: string): boolean {
 }
 
 /**
- * The same for a column `labels`, with a condition for each term. In JSON text a whole `"name":"value"` or `"name":`
- * can only be a label, as quotes inside are escaped.
+ * Returns the condition that a column `labels` matches a selector, term by term. In JSON text a whole
+ * `"name":"value"` or `"name":` can only be a label, as quotes inside are escaped.
  */
 export function selecting(selector: string) {
   return termsOf(selector).map(({ name, values, isNegated }) => {
@@ -58,13 +58,13 @@ export function labelled<Table extends keyof Schema, Row>(
   return (selector === undefined ? [] : selecting(selector)).reduce((all, term) => all.where(term), query)
 }
 
-/** The labels of a row. */
+/** Returns the labels of a row. */
 export function labelsOf(row: { labels: string }): Record<string, string> {
   const labels: Record<string, string> = JSON.parse(row.labels)
   return labels
 }
 
-/** The column of the labels that a request gives; empty if it gives none. */
+/** Returns the column for the labels of a request; empty if the request has none. */
 export function labelsColumn(labels: Readonly<Record<string, string>> | undefined): { labels?: string } {
   return labels === undefined ? {} : { labels: JSON.stringify(labels) }
 }

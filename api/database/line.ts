@@ -19,8 +19,8 @@ interface Waiter {
 }
 
 /**
- * The line for the connections of a pool. Callers take turns, and none holds more than half of them: the slow queries of
- * one caller leave room for those of others.
+ * A queue for the connections of a pool. Callers take turns, and none holds more than half of the
+ * connections, so that slow queries of one caller leave room for others.
  */
 export class Line {
   readonly #share: number

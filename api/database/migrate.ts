@@ -26,17 +26,17 @@ export interface MigrateOptions {
   /** The last migration to run. */
   upTo?: string
   /**
-   * Called before a database that exists already is changed, while no other process can write to it.
-   * @param present the newest migration that it has
+   * Called before an existing database is changed, while no other process can write to it.
+   * @param present the newest migration of the database
    */
   keepCopy?: (present: string) => Promise<void>
 }
 
 /**
- * Brings the database to the newest schema: all migrations that it lacks and their records are one transaction, so
- * that whatever ends this process leaves the database as it was. Several processes may do so at once.
+ * Brings the database to the newest schema: all missing migrations and their records are one transaction, so
+ * that a process that dies leaves the database unchanged. Several processes may do so at once.
  * @returns the names of the migrations that ran now
- * @throws MigrationFailed, SchemaTooNew, and whatever `keepCopy` throws
+ * @throws MigrationFailed, SchemaTooNew, and any error of `keepCopy`
  */
 export async function migrate(db: Database, options: MigrateOptions = {}): Promise<string[]> {
   // Most starts find nothing to do and need no lock. If there is no table of records yet, the transaction creates it.
@@ -104,7 +104,7 @@ async function besideOthers<Result>(attempt: () => Promise<Result>): Promise<Res
 async function run(tx: Queries, options: MigrateOptions): Promise<string[]> {
   // On SQLite the transaction itself is the lock.
   if (!isSqlite(tx)) await takeTurn(tx)
-  // Kysely's migrator created it like this in existing installations.
+  // The table is the same as Kysely's migrator created in existing installations.
   await sql`CREATE TABLE IF NOT EXISTS kysely_migration
     (name varchar(255) NOT NULL PRIMARY KEY, timestamp varchar(255) NOT NULL)`.execute(tx)
   const applied = await appliedMigrations(tx)
@@ -123,10 +123,10 @@ async function run(tx: Queries, options: MigrateOptions): Promise<string[]> {
   return pending.map(([name]) => name)
 }
 
-/** Only one migrates at a time, and others wait for as long as that takes. */
+/** Only one process migrates at a time; others wait until it is done. */
 async function takeTurn(tx: Queries): Promise<void> {
   await sql`SET LOCAL lock_timeout = 0`.execute(tx)
-  // The lock that Kysely's migrator takes, which ran here before.
+  // Earlier versions ran Kysely's migrator, which takes this lock.
   await sql`SELECT pg_advisory_xact_lock(3853314791062309107)`.execute(tx)
   await sql`SET LOCAL lock_timeout = ${sql.lit(LOCK_MS)}`.execute(tx)
 }

@@ -25,7 +25,7 @@ export async function pageOf<Table extends keyof Schema, Row>(
 }
 
 /**
- * The same for a list that is often read, whose query is compiled once.
+ * Prepares pageOf for a list that is often read, whose query is compiled once.
  * @param build as for `prepared`
  * @param count counts all rows
  */
@@ -75,7 +75,7 @@ function counting<Table extends keyof Schema, Row>(query: SelectQueryBuilder<Sch
     .select((eb) => eb.fn.countAll<number>().as('total'))
 }
 
-/** True of rows with the text in one of these columns, in upper or lower case. */
+/** Returns the condition that one of these columns contains the text, in upper or lower case. */
 export function contains(text: string, ...columns: readonly string[]): RawBuilder<boolean> {
   const part = `%${text.toLowerCase().replace(/[\\%_]/g, String.raw`\$&`)}%`
   const each = columns.map((column) => sql`lower(${sql.ref(column)}) LIKE ${part} ESCAPE '\\'`)

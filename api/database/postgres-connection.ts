@@ -9,13 +9,13 @@ import pg from 'pg'
 import { codeOf, explained, isLost, Unchanged } from './postgres-errors.ts'
 import { type Answer, type Prepared, Statement, type Statements } from './postgres-statement.ts'
 
-/** A migration changed the tables during a transaction, of which nothing took place. */
+/** A migration changed the tables during a transaction, which was rolled back. */
 class Outdated extends Error {
   /** PostgreSQL's serialization_failure: the transaction succeeds if it is repeated. */
   readonly code = '40001'
 }
 
-/** Errors of statements that were parsed: of values, constraints and locks. */
+/** Errors after a statement was parsed, such as those of values, constraints and locks. */
 const AFTER_PARSING = /^(22|23|40|55)/
 /** PostgreSQL's division_by_zero. */
 const NONE_CHANGED = '22012'
@@ -48,8 +48,8 @@ const ID_IF_ANY = 'SELECT pg_current_xact_id_if_assigned()::text AS id'
 const ID = 'SELECT pg_current_xact_id()::text AS id'
 
 /**
- * One connection, and the transaction on it. Parts of a transaction that need no answer go in one message with the next
- * part: its beginning, writes whose result nobody reads, and the last change with the commit.
+ * One connection, and the transaction on it. Parts of a transaction that need no answer are sent with the
+ * next part: BEGIN, writes whose result nobody reads, and the last change.
  */
 export class PostgresConnection implements DatabaseConnection {
   readonly #client: pg.PoolClient
@@ -61,7 +61,7 @@ export class PostgresConnection implements DatabaseConnection {
   last: LastChange | null = null
   /** True if the connection is lost. */
   isLost = false
-  /** True if the client no longer knows which statements are prepared. */
+  /** True if the client can't know which statements are prepared. */
   #isMuddled = false
   /** The number of statements of the open transaction; null outside of transactions. */
   #count: number | null = null
@@ -69,7 +69,7 @@ export class PostgresConnection implements DatabaseConnection {
   #idAsked: Promise<void> | null = null
   /** True if writes were sent after that request. */
   #isIdDue = false
-  /** Writes that go in one message with the next part, those that were sent, and the first error among them. */
+  /** Writes that are sent with the next part, writes that were sent, and the first error among those. */
   #unsent: (() => Promise<void>)[] = []
   #sent: Promise<void>[] = []
   #failure: { error: unknown } | null = null
@@ -85,7 +85,7 @@ export class PostgresConnection implements DatabaseConnection {
     try {
       return resultOf(await this.#afterUnsent(() => this.#run(query)))
     } catch (error) {
-      // Its stack leads to the socket otherwise, and not to the caller.
+      // The stack of the error would otherwise lead to the socket, not to the caller.
       if (error instanceof Error) Error.captureStackTrace(error)
       await Promise.all(this.#sent)
       if (this.#failure) throw this.#failure.error
@@ -100,14 +100,14 @@ export class PostgresConnection implements DatabaseConnection {
     return resultOf(await this.#run(query))
   }
 
-  // biome-ignore lint/correctness/useYield: it is part of the interface, and nobody streams rows
+  // biome-ignore lint/correctness/useYield: the interface requires it, but nobody streams rows
   async *streamQuery<Row>(): AsyncIterableIterator<QueryResult<Row>> {
     throw new Error('rows are not streamed')
   }
 
   /**
    * Sends a write of the transaction with the next statement or the commit, which throws its error.
-   * @param orElse the error of one that must change a row, and finds none
+   * @param orElse returns the error if the write must change a row, and finds none
    */
   send(query: CompiledQuery, orElse?: () => Error): void {
     const noteFailure = (error: unknown) => {
@@ -118,7 +118,7 @@ export class PostgresConnection implements DatabaseConnection {
     this.#unsent.push(() => this.#run(sent).then(() => {}, noteFailure))
   }
 
-  /** Sends nothing: the beginning goes with the first statement. */
+  /** Sends nothing: BEGIN is sent with the first statement. */
   begin(): void {
     this.#count = 0
     this.transaction = ''
@@ -153,7 +153,7 @@ export class PostgresConnection implements DatabaseConnection {
     try {
       await this.#command('ROLLBACK')
     } catch (error) {
-      // It must not be used again in the middle of a transaction.
+      // The connection must not be used again in the middle of a transaction.
       this.isLost = true
       throw error
     }
@@ -178,7 +178,7 @@ export class PostgresConnection implements DatabaseConnection {
       if (mayWrite(query)) this.#askForId()
       return sent
     })
-    // It follows in the same message. The next write then knows if it has to ask again.
+    // The reply with the id follows in the same message, and tells the next write if it must ask again.
     if (this.#idAsked) await this.#idAsked
     return answer
   }
@@ -200,7 +200,7 @@ export class PostgresConnection implements DatabaseConnection {
       })
   }
 
-  /** The commit must not be sent before the id is known, by which its outcome can be found out. */
+  /** The commit must not be sent before the id is known, without which its outcome could not be found out. */
   async #learnId(): Promise<void> {
     if (this.transaction === '') this.#afterUnsent(() => {})
     await this.#idAsked
@@ -215,7 +215,10 @@ export class PostgresConnection implements DatabaseConnection {
     return this.#ask(isNeeded ? failingIfNone(sql) : sql, parameters)
   }
 
-  /** @param isNamed false for one that is sent only once @param isFirst true if it begins a transaction */
+  /**
+   * @param isNamed false for a statement that is sent only once
+   * @param isFirst true if the statement begins a transaction
+   */
   #ask(
     text: string,
     values: readonly unknown[] = [],
@@ -226,7 +229,7 @@ export class PostgresConnection implements DatabaseConnection {
     return new Promise((resolve, reject) => {
       const noteEnd = (error: unknown, answer?: Answer) => {
         if (answer) return resolve(answer)
-        // pg takes the parsed BEGIN for the statement, whose own parsing may have failed.
+        // pg mistakes the parsed BEGIN for the statement, whose own parsing may have failed.
         if (isFirst) this.#isMuddled ||= !AFTER_PARSING.test(codeOf(error))
         reject(this.#explain(error))
       }
@@ -249,7 +252,7 @@ export class PostgresConnection implements DatabaseConnection {
     return error
   }
 
-  /** Sends the writes that wait, and what a function sends, in one packet. */
+  /** Sends the waiting writes and the messages of a function in one packet. */
   #afterUnsent<Result>(send: () => Result): Result {
     return this.#together(() => {
       for (const write of this.#unsent.splice(0)) this.#sent.push(write())
@@ -257,7 +260,7 @@ export class PostgresConnection implements DatabaseConnection {
     })
   }
 
-  /** Sends all that a function sends in one packet. */
+  /** Sends all messages of a function in one packet. */
   #together<Result>(send: () => Result): Result {
     const { stream } = this.#client.connection
     stream.cork()
@@ -270,8 +273,8 @@ export class PostgresConnection implements DatabaseConnection {
 }
 
 /**
- * A write that fails if it changes no row, and with it the commit that was sent already: it divides by the number of rows.
- * Plain SQL has no other error on demand, and waiting for the number would hold locks for another trip.
+ * Makes a write, and the commit sent with it, fail if it changes no row: it divides by the number of rows.
+ * Plain SQL has no other error on demand, and waiting for the number would hold locks for another round trip.
  */
 function failingIfNone(write: string): string {
   return `WITH changed AS (${write} RETURNING 1) SELECT 1 / count(*) FROM changed`
@@ -282,7 +285,7 @@ function mayWrite(query: RootOperationNode): boolean {
   return query.kind !== 'SelectQueryNode' || query.with !== undefined || query.endModifiers !== undefined
 }
 
-/** The answer as Kysely takes it, which knows what it asked for. */
+/** Converts an answer to Kysely's form; Kysely knows the type of the rows that it asked for. */
 function resultOf<Row>({ command, rowCount, rows }: Answer): QueryResult<Row> {
   const found = rows as Row[] // see above
   const isChange = ['INSERT', 'UPDATE', 'DELETE', 'MERGE'].includes(command)

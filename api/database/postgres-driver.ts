@@ -81,7 +81,7 @@ export class PostgresDriver implements Driver {
   async #isCommitted(transaction: string): Promise<boolean> {
     const until = performance.now() + FIND_OUT_MS
     for (;;) {
-      // While its session has not noticed the loss, it is still in progress.
+      // The transaction is still in progress until its session has noticed the loss.
       const status = await this.#statusOf(transaction).catch(() => null)
       if (status === 'committed') return true
       if (status === 'aborted') return false

@@ -4,13 +4,13 @@ export class Unreachable extends Error {
   readonly code = '08006'
 }
 
-/** The last change of a transaction found no row, so that nothing of the transaction took place. */
+/** The last change of a transaction found no row, so the whole transaction was rolled back. */
 export class Unchanged extends Error {}
 
 /** pg has no codes for the errors that it raises itself. */
 const WITHOUT_CODE =
   /Connection terminated|timeout expired|timeout exceeded when trying to connect|Query read timeout|not queryable|connection error|Client was closed/
-/** As the system has them, such as ECONNRESET. */
+/** The system's codes, such as ECONNRESET. */
 const OF_SYSTEM = /^E[A-Z]/
 /** Errors after which a connection is unusable: it is lost, or the server ends it. */
 const LOST = /^(08|57P0|25P03)/

@@ -3,7 +3,7 @@ import pg from 'pg'
 
 /** The outcome of a statement. */
 export interface Answer {
-  /** Its first word, such as `INSERT`. */
+  /** The first word of the statement, such as `INSERT`. */
   command: string
   /** The number of rows that it found or changed; null if it does neither. */
   rowCount: number | null
@@ -16,7 +16,7 @@ type Parser = (text: string) => unknown
 interface Columns {
   names: readonly string[]
   parsers: readonly Parser[]
-  /** A row with no values, whose layout all rows share. */
+  /** An empty row, whose layout all rows share. */
   empty: Readonly<Record<string, unknown>>
 }
 
@@ -24,11 +24,14 @@ interface Columns {
 export interface Prepared {
   /** Empty if the statement is sent only once. */
   name: string
-  /** The columns of its answers, once PostgreSQL has described them. A migration that changes them renews all names. */
+  /**
+   * The columns of its answers, once PostgreSQL has described them. After a migration that changes columns,
+   * all names are renewed.
+   */
   columns: Columns | null
 }
 
-/** Bounds the statements that are prepared on a connection; the program has some hundred different ones. */
+/** The most statements prepared on a connection; the program has a few hundred. */
 const MAX_PREPARED = 500
 
 /** Names statements, so that each connection parses, plans and describes each of them once. */
@@ -51,7 +54,7 @@ export class Statements {
     return prepared
   }
 
-  /** From here on, statements have other names, so that they are prepared for the tables of today. */
+  /** Gives statements other names from here on, so that they are prepared for the changed tables. */
   renew(): void {
     this.#generation += 1
   }
@@ -62,7 +65,7 @@ export class Statements {
   }
 }
 
-/** The notes of pg on a connection, which its types do not have. */
+/** The fields of pg's connection that its types lack. */
 interface Wire extends pg.Connection {
   parsedStatements: Record<string, string | undefined>
   submittedNamedStatements: Record<string, string | undefined>
@@ -101,9 +104,9 @@ export class Statement extends pg.Query {
     this.callback = callback
   }
 
-  /** Sends all of it in one packet. PostgreSQL discards the statement if the beginning before it fails. */
+  /** Sends all messages in one packet. PostgreSQL discards the statement if the BEGIN before it fails. */
   override submit = (connection: pg.Connection): void => {
-    const wire = connection as Wire // a connection of pg, see there
+    const wire = connection as Wire // pg's connection has these fields
     const { name, text } = this
     wire.stream.cork()
     try {
@@ -165,7 +168,10 @@ export class Statement extends pg.Query {
   }
 }
 
-/** A value as PostgreSQL reads it: our columns are texts and integers, and lists of these are parameters. */
+/**
+ * Converts a value to PostgreSQL's text form: columns are texts and integers, and parameters may be lists of
+ * these.
+ */
 function toText(value: unknown): string | null {
   if (value === null || value === undefined) return null
   if (!Array.isArray(value)) return String(value)

@@ -27,7 +27,7 @@ const LIMITS = {
   query_timeout: STATEMENT_MS + 5_000,
 }
 const CONNECT_MS = 5_000
-/** The server ends sessions of a host that is gone in ten seconds, and with them their locks. */
+/** The server ends the sessions of a lost host after ten seconds, which releases their locks. */
 const KEEPALIVE =
   '-c tcp_keepalives_idle=4 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3 -c tcp_user_timeout=10000'
 
@@ -100,10 +100,10 @@ export function openPostgres(url: string, options: PostgresOptions = {}): Databa
   })
 }
 
-/** Inserts of more values than this take their rows as one parameter. */
+/** Inserts of more values than this send their rows as one parameter. */
 const MAX_VALUES = 100
 
-/** Sends a list as one parameter, and many rows too, so that a statement is the same however many there are. */
+/** Sends a list, or many rows, as one parameter, so that the statement does not depend on their number. */
 class PostgresCompiler extends PostgresQueryCompiler {
   protected override visitValues(node: ValuesNode): void {
     const insert = this.parentNode

@@ -2,7 +2,7 @@ import type { Compilable, CompiledQuery, DialectAdapter } from 'kysely'
 import type { Queries } from './database.ts'
 import { SqliteShortcut } from './sqlite.ts'
 
-/** A row of a table as values of a query: the columns of an interface are not known to be all its fields. */
+/** A row of a table as the values of a query: TypeScript does not accept an interface as a record. */
 export type RowOf<Table> = { [Column in keyof Table]: Table[Column] }
 
 /** A compiled query. It takes its values by name, like the function that built it. */
@@ -32,7 +32,7 @@ class Slot {
 export function prepared<Values extends Record<string, string | number | null>, Row>(
   build: (db: Queries, values: Values) => Compilable<Row>,
 ): Prepared<Values, Row> {
-  // There is one for each open database, shared by its transactions, and removed with it.
+  // Each open database has one, which its transactions share, and which is removed with the database.
   const known = new WeakMap<DialectAdapter, { query: CompiledQuery<Row>; names: string[] }>()
   const bind = (db: Queries, values: Values): CompiledQuery<Row> => {
     const { adapter } = db.getExecutor()
@@ -40,7 +40,7 @@ export function prepared<Values extends Record<string, string | number | null>, 
     if (!own) {
       const names = Object.keys(values)
       const stands = Object.fromEntries(names.map((name) => [name, new Slot(name)] as const))
-      own = { query: build(db, stands as unknown as Values).compile(), names } // builders take any value
+      own = { query: build(db, stands as unknown as Values).compile(), names } // builders accept any value
       known.set(adapter, own)
     }
     const { query, names } = own

@@ -5,7 +5,7 @@ import { Loop } from '../loop.ts'
 import { messageOf } from '../message-of.ts'
 import { type Database, isUnavailable, type Queries } from './database.ts'
 
-/** Runs queries that only read and may see the database as it was a second ago. */
+/** Runs queries that only read and may be up to a second old. */
 export type RecentReads = <Result>(read: (db: Queries) => Promise<Result>) => Promise<Result>
 
 const LOOK_EVERY_MS = 500
@@ -18,8 +18,8 @@ interface ReplicaOptions {
 }
 
 /**
- * A replica of the database for reads that may be a second old. It is used while each check finds that it has
- * everything that the primary had written at the previous check; otherwise the primary is used.
+ * A replica of the database for reads that may be a second old. It is used while each check finds in it all
+ * data that the primary had written by the previous check; otherwise the primary is used.
  */
 export class Replica {
   readonly #options: ReplicaOptions

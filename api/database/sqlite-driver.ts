@@ -4,7 +4,7 @@ import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from 'kys
 import { Semaphore } from '../concurrency.ts'
 import { isBusy } from './database.ts'
 
-/** Bounds the cache of prepared statements; the program has some hundred different ones. */
+/** The most prepared statements in the cache; the program has a few hundred. */
 const CACHED_STATEMENTS = 500
 /** Milliseconds between two attempts to get a lock that another process holds. */
 const RETRY_MS = 50
@@ -14,7 +14,7 @@ type Values = Record<string, SQLOutputValue>
 interface Prepared {
   statement: StatementSync
   columns: readonly string[]
-  /** A row with nothing in it yet. */
+  /** An empty row, whose layout all rows share. */
   blank: Values
 }
 
@@ -73,7 +73,7 @@ export class SqliteDriver implements Driver {
   async releaseConnection(): Promise<void> {}
 
   async destroy(): Promise<void> {
-    // It runs after everything in progress or queued, even if some of that had to give up.
+    // Closing waits for all work in progress or queued, even if some of it gave up.
     await this.#turn.acquire().catch(() => this.#turn.acquire())
     await this.#finish(() => {
       this.#commit()
@@ -136,7 +136,7 @@ export class SqliteDriver implements Driver {
     }
   }
 
-  /** It waits for nothing: while uncommitted writes exist, it reads over a connection that does not see them. */
+  /** Reads without waiting: while uncommitted writes exist, it uses a connection that does not see them. */
   async #read<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
     return this.#group ? this.#reader.run(query) : this.#run(query)
   }
@@ -236,7 +236,7 @@ export class SqliteDriver implements Driver {
   }
 }
 
-/** True for statements after which others may have more columns than when they were prepared. */
+/** True for statements that may change the columns of prepared statements. */
 const changesSchema = (sql: string) => /^\s*(ALTER|CREATE|DROP)\b/i.test(sql)
 
 /** The statements prepared on one connection. */

@@ -15,7 +15,10 @@ import { SqliteDriver } from './sqlite-driver.ts'
 
 /** The time another process may hold the database's lock before the caller gets an error. */
 const PATIENCE_MS = 10_000
-/** Most processes hold it for a moment only; a longer wait, in which this one stands still, is the driver's. */
+/**
+ * Most processes hold the lock only briefly. SQLite's own wait blocks this process, so longer waits are the
+ * driver's.
+ */
 const STANDSTILL_MS = 10
 
 /**
@@ -31,7 +34,7 @@ export function openSqlite(file: string, { patienceMs = PATIENCE_MS } = {}): Dat
   return databaseOf(new SqliteDriver({ writer: sqlite, reader, patienceMs }))
 }
 
-/** The database that a driver serves. */
+/** Returns Kysely's database on a driver. */
 export function databaseOf(driver: SqliteDriver): Database {
   return new Kysely<Schema>({
     dialect: {
@@ -64,7 +67,10 @@ export function copySqlite(file: string, to: string): void {
 
 const LOCKS: readonly SelectModifierNode['modifier'][] = ['ForUpdate', 'ForNoKeyUpdate', 'SkipLocked']
 
-/** SQLite has one writer at a time and no syntax for row locks, whose guarantees hold anyway within a transaction. */
+/**
+ * SQLite has no syntax for row locks, but only one writer at a time, so transactions have their guarantees
+ * anyway.
+ */
 class SqliteCompiler extends SqliteQueryCompiler {
   /**
    * SQLite compares a bare parameter with the condition of each partial index, and for that plans the statement anew
@@ -80,8 +86,8 @@ class SqliteCompiler extends SqliteQueryCompiler {
 }
 
 /**
- * Our driver lets Kysely have as many connections as it likes, and has its own way to make them take turns. So a
- * query outside of transactions need not get one from Kysely first, which takes longer than most of them run.
+ * Our driver gives Kysely any number of connections, and makes them take turns itself. So a query outside of
+ * transactions need not get a connection from Kysely first, which takes longer than most queries.
  */
 export class SqliteShortcut extends SqliteAdapter {
   readonly #driver: SqliteDriver
