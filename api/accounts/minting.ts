@@ -24,7 +24,7 @@ import { cidrsOf } from './view.ts'
 export interface Minting {
   db: Database
   clock: Clock
-  /** Whether `/hcloud/v1` answers (default: false). */
+  /** True if `/hcloud/v1` answers (default: false). */
   hasHcloud?: boolean | undefined
   roleNow: (tx: Queries, accountId: string, personId: string) => Promise<Role>
 }

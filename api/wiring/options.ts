@@ -78,7 +78,7 @@ export interface AppOptions {
   pages?: Pages | null
   /** False if the installation has no console (default: true). */
   hasConsole?: boolean
-  /** Whether `/hcloud/v1` answers (default: false). */
+  /** True if `/hcloud/v1` answers (default: false). */
   hasHcloud?: boolean
   /** Records writes that fail because a disk is full (default: only those of requests). */
   disk?: FullDisk
