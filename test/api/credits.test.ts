@@ -121,7 +121,7 @@ test('a suspended account can redeem, as it can pay', async () => {
   expect(await booked(t)).toEqual(['300.00'])
 })
 
-test('of two who take the last use at the same moment one gets it, and one account gets a code once', async () => {
+test('if two accounts take the last use at the same moment, one gets it, and an account gets a code once', async () => {
   const { t, shop, redeem, other } = await withCredit()
   const { body } = await shop('POST', CODES, terms(t, { max_uses: 1 }))
   const all = [await other(), await other(), await other()]
@@ -225,7 +225,7 @@ test('of several credits the one that ends first is used first', async () => {
   expect(next.ended_at).toBeNull()
 })
 
-test('what expires takes no balance below zero, and a debt was paid first', async () => {
+test('expiring credit takes no balance below zero, and a debt is paid first', async () => {
   const { t, shop, redeem, other, credits, work } = await withCredit()
   const debit = { amount: '250', type: 'correction', reason: 'Correction', reference: 'debit-1' }
   await shop('POST', `/operator/accounts/${t.accountId}/debit`, debit)
@@ -280,7 +280,7 @@ test('a service that dies while credit ends books it once, and looks at the same
   expect(await booked(t)).toHaveLength(2 * given.length)
 })
 
-test('who signs up gets the credit of a trial, once for an address', async () => {
+test('a person who signs up gets the trial credit, once for an address', async () => {
   const t = await testApp({ balance: '0', trialCredit: { amount: 2_000_000, days: 14 } })
   const ann = await signUp(t, 'ann@example.com')
   const [trial] = (await ann.call('GET', PATH)).body.items

@@ -65,7 +65,7 @@ test('a long refusal is not kept: its repeat is refused anew', async () => {
   expect((await ask({ name: 'x' })).status).toBe(201)
 })
 
-test('keys of an account that asks for nothing more are deleted after a day', async () => {
+test('keys of an account without further requests are deleted after a day', async () => {
   const t = await testApp()
   await t.call('POST', '/account/projects', { name: 'a' }, { 'idempotency-key': 'a' })
   await t.app.retention.look()
@@ -99,7 +99,7 @@ test('of too many idempotency keys those that created nothing are deleted; each 
   expect((await t.call('GET', '/account/projects')).body.total).toBe(2)
 })
 
-test('an account keeps so many revoked tokens, operations, events and entries of its audit, the newest', async () => {
+test('an account keeps a limited number of revoked tokens, operations, events and audit entries, the newest', async () => {
   const t = await testApp()
   const id = await make(t)
   const now = t.clock.now()

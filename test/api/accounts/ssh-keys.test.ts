@@ -103,7 +103,7 @@ test('a key that the account has already is a conflict that names it, however it
   )
 })
 
-test('deleting a key leaves the servers alone that were made with it', async () => {
+test('deleting a key does not affect servers created with it', async () => {
   const t = await testApp()
   const { body: key } = await t.call('POST', '/account/ssh_keys', { name: 'laptop', public_key: ed25519() })
   const id = await make(t, { ssh_key_ids: [key.ssh_key_id] })

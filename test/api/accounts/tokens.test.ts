@@ -11,7 +11,7 @@ async function child(call: Call, more: Record<string, unknown> = {}) {
 
 const statusOf = async (t: TestApp, token: string) => (await t.callAs(token)('GET', '/account/me')).status
 
-test('a token that is about to expire makes none that outlives it', async () => {
+test('a token that is about to expire creates none that outlives it', async () => {
   const t = await testApp()
   const expiresAt = t.clock.now() + 20_000
   const short = t.callAs(await t.makeToken(['account:read', 'account:write', 'servers:read'], { expiresAt }))

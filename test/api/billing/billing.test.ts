@@ -314,7 +314,7 @@ test('each of two price changes holds from its day, and an enlarged preset costs
   expect([await price(custom), await price(preset)]).toEqual(['500.00', '300.00'])
 })
 
-test('an empty balance is told early, gives a day of grace, stops the machines, and a top-up brings them back', async () => {
+test('an empty balance is announced early, gives a day of grace, and stops the machines; a top-up starts them again', async () => {
   const t = await testApp({ balance: '30' })
   const id = await make(t)
   const off = await make(t)

@@ -52,7 +52,7 @@ test('the balance says how much is missing, and servers resume when it is there,
   expect([await statuses(t), await missing(t)]).toEqual([['running', 'stopped'], null])
 })
 
-test('a ruble an hour starts no machine, however long it comes', async () => {
+test('a top-up of a ruble an hour never starts a machine', async () => {
   const { t } = await suspended()
   await t.db.deleteFrom('events').execute()
   for (let hour = 0; hour < 12; hour++) {

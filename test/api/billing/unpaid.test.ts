@@ -90,7 +90,7 @@ test('limits that the operator gave an account hold whether it has paid or not',
   expect(await limits(t)).toEqual([3, 4, 262_144, 4096, 50])
 })
 
-test('a payment that is charged back is none', async () => {
+test('a payment that is charged back does not count', async () => {
   const t = await guest('10')
   await book(t, '500')
   await book(t, '-500')

@@ -78,7 +78,7 @@ test('a preset costs what its parts cost, for a month and for an hour', async ()
   })
 })
 
-test('prices ask for a zone and a CPU type that exist', async () => {
+test('prices require an existing zone and CPU type', async () => {
   const t = await testApp()
   const wrong: [query: string, expected: [string, string][]][] = [
     [
@@ -102,7 +102,7 @@ test('prices ask for a zone and a CPU type that exist', async () => {
   }
 })
 
-test('a zone whose host cannot be asked shows the features that it had, and none if it never could', async () => {
+test('a zone whose host does not answer shows its last known features, or none', async () => {
   const t = await testApp()
   const features = async () => {
     t.clock.advance(10_000)

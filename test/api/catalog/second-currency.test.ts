@@ -3,7 +3,7 @@ import { testApp } from '../../harness/app.ts'
 import { withEuros } from '../../harness/second-currency.ts'
 import { openBrowser } from '../harness/browser.ts'
 
-test('the second currency is said with its rate before anybody signs in, and beside the balance, which stays in rubles', async () => {
+test('the second currency is shown with its rate before anybody signs in, and beside the balance, which stays in rubles', async () => {
   const t = await testApp({ ...withEuros(), balance: '985' })
   const euros = { code: 'EUR', decimals: 2, rubles: '98.50' }
   const { operator } = (await openBrowser(t).call('GET', '/sign-in/options')).body
@@ -13,7 +13,7 @@ test('the second currency is said with its rate before anybody signs in, and bes
   })
 })
 
-test('without a second currency none is said', async () => {
+test('without a second currency none is shown', async () => {
   const t = await testApp()
   const { operator } = (await openBrowser(t).call('GET', '/sign-in/options')).body
   expect(operator.second_currency).toBeNull()

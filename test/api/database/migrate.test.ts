@@ -80,7 +80,7 @@ onPostgres('a migration gives way to those who use its tables, and is carried ou
   expect(await migrating.begun).toEqual(['9001-later'])
 })
 
-test('a database of a newer version is left alone, with a sentence', async () => {
+test('a database of a newer version is left alone, with a message', async () => {
   const db = await database()
   await sql`INSERT INTO kysely_migration VALUES ('9999-later', '2030-01-01T00:00:00.000Z')`.execute(db)
   await expect(migrate(db)).rejects.toThrow(SchemaTooNew)
@@ -99,7 +99,7 @@ test('leftovers of an interrupted migration of an earlier version are reported a
   await sql`SELECT * FROM notes`.execute(db)
 })
 
-test('a copy is kept before a database with data is changed, and where that fails nothing is', async () => {
+test('a database with data is copied before it is changed, and stays unchanged if that fails', async () => {
   const db = await database()
   const copied: string[] = []
   const keepCopy = async (present: string) => {

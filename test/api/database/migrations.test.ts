@@ -124,7 +124,7 @@ test('of payments from before references were unique, each keeps its own, and th
   await drop()
 })
 
-test('operations from before they had subjects are on their servers, and keep all that they had', async () => {
+test('operations from before subjects existed get their servers as subjects, and keep their data', async () => {
   const { db, drop } = await testDatabase({ upTo: '0006-webhooks' })
   await insert(db, 'accounts', { ...account, ...used, default_project_id: 'p' })
   const row = serverRow({ server_id: 'here', account_id: 'a', price_hour: 1, price_month: 1 }, 5_000)
@@ -165,7 +165,7 @@ test('operations from before they had subjects are on their servers, and keep al
   await drop()
 })
 
-test('a server from before there were pools is in the one that there was', async () => {
+test('a server from before pools existed is in the default pool', async () => {
   const { db, drop } = await testDatabase({ upTo: '0002-samples' })
   await fillOld(db)
   await (await migrations['0008-server-pools']?.())?.up(db)
@@ -213,7 +213,7 @@ test('the amount paid before it was recorded is the sum of payments, without gif
   await drop()
 })
 
-test('webhooks from before endpoints were asked are verified', async () => {
+test('webhooks from before challenges existed are verified', async () => {
   const { db, drop } = await testDatabase({ upTo: '0012-paid' })
   await insert(db, 'accounts', { ...account, ...used, default_project_id: 'p' })
   const before = {
@@ -235,7 +235,7 @@ test('webhooks from before endpoints were asked are verified', async () => {
   await drop()
 })
 
-test('servers from before they had numbers have one each, and those that are gone none', async () => {
+test('servers from before numbers existed get a number each, and deleted servers none', async () => {
   const { db, drop } = await testDatabase({ upTo: '0014-ended-rates' })
   await insert(db, 'accounts', { ...account, ...used, default_project_id: 'p' })
   const row = asBefore(serverRow({ server_id: 's', account_id: 'a', price_hour: 1, price_month: 1 }, 5_000))
@@ -255,7 +255,7 @@ test('servers from before they had numbers have one each, and those that are gon
   await drop()
 })
 
-test('nobody is mailed that a suspension ended which did before the upgrade, and people have no places yet', async () => {
+test('nobody is mailed about a suspension that ended before the upgrade, and people have no places yet', async () => {
   const { db, drop } = await testDatabase({ upTo: '0083-service-mails' })
   for (const [account_id, status, depleted_since] of [
     ['paid', 'active', null],

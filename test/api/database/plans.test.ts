@@ -55,7 +55,7 @@ test('the sums of an order cost the same however many stopped or deleted servers
   expect(await planOf(db, query)).toContain('servers_ordered')
 })
 
-test('the cost of what an account has is read from the index alone', async () => {
+test('the cost of an account’s objects is read from the index alone', async () => {
   const { db, own, other } = await withAccounts()
   const price = { price_hour: 2, price_month: 1_000, traffic_gb: 0, traffic_price: 0 }
   const rows = Array.from({ length: 3_000 }, (_, n) => ({

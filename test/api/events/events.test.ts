@@ -26,7 +26,7 @@ const ids = ({ items }: { items: Event[] }): string[] => items.map(({ event_id }
 const told = (events: Event[]) =>
   events.map(({ type, data }) => (data.new_status ? `${data.old_status} → ${data.new_status}` : type))
 
-test('the life of a server is told event by event, each with what the API showed then', async () => {
+test('the life of a server is reported event by event, each with the server as the API showed it', async () => {
   const t = await testApp()
   const before = (await all(t)).length
   const id = await make(t)
@@ -102,7 +102,7 @@ test('changes without a request are events too: a crash, a guest that shuts down
   ])
 })
 
-test('projects, SSH keys, tokens and balances tell of their changes, and no token value is among them', async () => {
+test('changes of projects, SSH keys, tokens and balances are events, which contain no token value', async () => {
   const t = await testApp()
   const project = (await t.call('POST', '/account/projects', { name: 'Shop' })).body
   await t.call('PATCH', `/account/projects/${project.project_id}`, { name: 'Store' })
@@ -176,7 +176,7 @@ test('pages follow each other by the last event that was seen, and Link leads to
   expect((await other('GET', `/events?after=${events[0].event_id}`)).status).toBe(422)
 })
 
-test('the newest events come first where that is asked for, and its pages lead back to the oldest', async () => {
+test('the newest events come first on request, and their pages lead back to the oldest', async () => {
   const t = await testApp()
   const other = t.callAs(
     await t.makeToken(['account:read', 'account:write'], { accountId: await t.makeAccount() }),

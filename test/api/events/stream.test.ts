@@ -31,7 +31,7 @@ test('a stream brings what happens as it does, each event once and in the order 
   )
 })
 
-test('a reader who comes back with Last-Event-ID goes on where it was; after does the same', async () => {
+test('a reader that returns with Last-Event-ID continues where it was, and so does the parameter after', async () => {
   const t = await testApp()
   const open = await streamer(t)
   const token = await t.makeToken(['read'])
@@ -203,7 +203,7 @@ test('an account that has never paid holds two streams, and many such accounts k
   for (const stream of [...crowd, payer]) stream.resume()
 })
 
-test('a reader who takes nothing is hung up on, and nobody else waits for it', async () => {
+test('a client that does not read is disconnected, and nobody else waits for it', async () => {
   const t = await testApp()
   const open = await streamer(t)
   const token = await t.makeToken(['read'])

@@ -136,7 +136,7 @@ test('a server is created with firewalls, and closed from its first boot', async
     ).toEqual(['firewall_ids.1 not_found'])
 })
 
-test('a firewall that a server has is not deleted, and a deleted server lets go of it', async () => {
+test('an attached firewall cannot be deleted, and the deletion of its server detaches it', async () => {
   const t = await testApp()
   const server = await make(t, { labels: { env: 'prod' } })
   const [byId, byLabel] = [await create(t), await create(t, { label_selector: 'env' })]
@@ -202,7 +202,7 @@ test('a firewall is attached to servers of its account only', async () => {
   expect((await t.call('DELETE', `/firewalls/${id}/servers/${NOBODY}`)).body.code).toBe('server_not_found')
 })
 
-test('a zone whose host has no firewalls says so, and nobody believes to have one', async () => {
+test('a zone whose host has no firewalls reports that, and refuses them', async () => {
   const t = await testApp({ simulator: { host: { features: [] } } })
   const server = await make(t, { labels: { env: 'prod' } })
   const id = await create(t)
@@ -257,7 +257,7 @@ test('a change that the driver could not be told is told at the next look', asyn
   expect(await isOpen(t, server, 22)).toBe(false)
 })
 
-test('all that happens to firewalls is told as events', async () => {
+test('all changes to firewalls are events', async () => {
   const t = await testApp()
   const server = await make(t)
   const id = await create(t)

@@ -30,7 +30,7 @@ test('HEAD of what a client has seen already is a 304 too', async () => {
   expect([reply.status, reply.body]).toEqual([304, ''])
 })
 
-test('a change that was based on an older look at a server is refused', async () => {
+test('a change that is based on an older version of a server is refused', async () => {
   const t = await testApp()
   const id = await make(t)
   const { etag = '' } = (await t.call('GET', `/servers/${id}`)).headers
@@ -43,7 +43,7 @@ test('a change that was based on an older look at a server is refused', async ()
   expect((await t.call('PATCH', `/servers/${id}`, { name: 'three' }, { 'if-match': '*' })).status).toBe(200)
 })
 
-test('of two changes based on the same state of a project, one succeeds', async () => {
+test('if two changes are based on the same version of a project, one succeeds', async () => {
   const t = await testApp()
   const { body } = await t.call('POST', '/account/projects', { name: 'a' })
   const path = `/account/projects/${body.project_id}`
@@ -54,7 +54,7 @@ test('of two changes based on the same state of a project, one succeeds', async 
   expect(replies.map((reply) => reply.status).sort()).toEqual([200, 412])
 })
 
-test('of two clients that each add a rule to the same firewall, one has to read it again', async () => {
+test('if two clients each add a rule to the same firewall, one must read it again', async () => {
   const t = await testApp()
   const { firewall_id } = (await t.call('POST', '/firewalls', { name: 'a' })).body
   const path = `/firewalls/${firewall_id}`

@@ -24,7 +24,7 @@ function connect(port: number, bytes = ''): { socket: Socket; text: Promise<stri
   return { socket, text: promise }
 }
 
-test('connections on which nothing comes, a head that ends too late, and a body that stalls are ended', async () => {
+test('idle connections, a head that is too slow, and a body that stalls are disconnected', async () => {
   expect(timeouts).toMatchObject({ headersTimeout: 15_000, requestTimeout: 30_000 })
   const t = await testApp()
   expect(t.app.http.server).toMatchObject({ headersTimeout: 15_000, requestTimeout: 30_000 })

@@ -43,7 +43,7 @@ test('every error is problem+json with a request id, and repeats nothing of the 
   ])
 })
 
-test('a path that exists says which methods it takes; one that does not is a 404', async () => {
+test('an existing path reports its methods, and an unknown path is a 404', async () => {
   const t = await testApp()
   const allowed = async (method: 'PUT' | 'POST' | 'DELETE' | 'PATCH' | 'GET', path: string) => {
     const reply = await t.call(method, path)
@@ -256,7 +256,7 @@ test('all that is wrong with a request is said at once', async () => {
   expect(reply.body.detail).toBe('8 values are invalid: see errors.')
 })
 
-test('a name has a visible character, and none that hides or reorders what stands beside it', async () => {
+test('a name has a visible character, and none that hides or reorders its neighbours', async () => {
   const t = await testApp()
   const post = (name: string) => t.call('POST', '/account/projects', { name })
   for (const evil of [
@@ -280,7 +280,7 @@ test('a name has a visible character, and none that hides or reorders what stand
     expect([email, (await t.callAs(null)('POST', '/sign-up', { email })).status]).toEqual([email, 422])
 })
 
-test('characters that no database can hold are refused as values, in every string', async () => {
+test('characters that no database can store are refused in every string', async () => {
   const t = await testApp()
   const id = await make(t)
   const { default_project_id } = (await t.call('GET', '/account/me')).body
@@ -353,7 +353,7 @@ test('keys that name the inside of objects are data like any other', async () =>
   expect((await t.call('GET', '/servers?__proto__=1&constructor=2')).status).toBe(422)
 })
 
-test('numbers beyond what can be counted are refused', async () => {
+test('numbers that are too large to count with are refused', async () => {
   const t = await testApp()
   const custom = await order(t.call, {
     plan_type: 'custom',

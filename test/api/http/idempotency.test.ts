@@ -11,7 +11,7 @@ import { make, order } from '../harness/ordering.ts'
 
 const log = pino({ level: 'silent' })
 
-test('a repeated key gets the first reply, and makes nothing twice', async () => {
+test('a repeated key gets the first reply, and creates nothing twice', async () => {
   const t = await testApp()
   const body = await order(t.call)
   const key = { 'idempotency-key': 'first' }
@@ -44,7 +44,7 @@ test('a key is good for one body, one path and one account', async () => {
   ).toBe('bad_request')
 })
 
-test('two requests with one key at the same instant make one server', async () => {
+test('two simultaneous requests with one key create one server', async () => {
   const t = await testApp()
   const body = await order(t.call)
   const replies = await Promise.all(
@@ -78,7 +78,7 @@ test('refusals of the request are kept; those of the token, the moment or oursel
   expect((await t.call('POST', '/account/projects', { name: 'a' }, again)).status).toBe(201)
 })
 
-test('a secret that is shown once is kept sealed, and shown again to who repeats the request', async () => {
+test('a secret that is shown once is kept sealed, and shown again if its request is repeated', async () => {
   const t = await testApp()
   const body = { name: 'ci', scopes: ['servers:read'] }
   const key = { 'idempotency-key': 'token' }

@@ -41,12 +41,12 @@ function contents(part: unknown, at = ''): [string, Content][] {
   })
 }
 
-test('openapi.json is what the service says of itself', async () => {
+test('openapi.json is the description that the service serves', async () => {
   const committed = JSON.parse(readFileSync(new URL('../../../openapi.json', import.meta.url), 'utf8'))
   expect(committed, 'run npm run generate and commit openapi.json').toEqual(await served())
 })
 
-test('the linter of the format finds nothing to say', async () => {
+test('the linter finds nothing in openapi.json', async () => {
   const config = await createConfig({ extends: ['recommended'] })
   const source = JSON.stringify(await served())
   const problems = await lintFromString({ source, absoluteRef: 'openapi.json', config })
@@ -156,7 +156,7 @@ test('every schema, field and parameter is described', async () => {
   ).toEqual([])
 })
 
-test('every operation says in sentences what happens and what to watch for, naming only what there is', async () => {
+test('every operation describes in sentences what happens and what to watch for, naming only existing things', async () => {
   const { info, paths } = await served()
   const operations = Object.values<
     Record<string, { operationId: string; summary: string; description: string }>

@@ -44,7 +44,7 @@ test('callers without a valid token share the limit of their address, on every p
   expect((await t.call('GET', '/servers')).status).toBe(200)
 })
 
-test('callers who come by a trusted proxy have their limits to themselves, and can not forge new ones', async () => {
+test('callers behind a trusted proxy have their own limits, and cannot forge new ones', async () => {
   const stranger = async (trustProxy: string[]) => {
     const call = (await testApp({ rateLimits, trustProxy })).callAs(null)
     return async (from: string) =>
@@ -66,7 +66,7 @@ test('callers who come by a trusted proxy have their limits to themselves, and c
   ])
 })
 
-test('the tokens of an account share its requests: a further token gives no more of them', async () => {
+test('the tokens of an account share its requests, and a further token adds none', async () => {
   const t = await testApp({ rateLimits })
   const other = t.callAs(await t.makeToken(['read']))
   expect((await t.call('GET', '/zones')).headers.ratelimit).toBe('"reads";r=2;t=20')
@@ -99,7 +99,7 @@ test('an account waits for at most 50 operations at once, with whichever of its 
   expect((await other('GET', `${path}?wait=60`)).status).toBe(200)
 })
 
-test('a request that is malformed counts like any other, and is told of the limit', async () => {
+test('a malformed request counts like any other, and its reply shows the limit', async () => {
   const t = await testApp({ rateLimits })
   const stranger = t.callAs(null)
   for (const left of [1, 0]) {
@@ -165,7 +165,7 @@ test('a stolen token that uses up all writes of its account can still be revoked
   expect((await t.call('DELETE', `/account/tokens/${token.token_id}`)).status).toBe(204)
 })
 
-test('what is a person’s own is counted by person, whatever their accounts do', async () => {
+test('requests about a person’s own settings count by person, whatever their accounts do', async () => {
   const t = await testApp({ rateLimits: { reads: 1, writes: 5, anonymous: 100 } })
   const browser = await signUp(t, 'ann@example.com')
   const own = async () => {

@@ -52,7 +52,7 @@ test('a request of HTTP/1.1 without a Host is refused with a problem, and counte
   expect((await ask('GET /v1/openapi.json HTTP/1.0'))[0]).toMatch(/^HTTP\/1\.1 200 /)
 })
 
-test('a request that expects what nobody knows is answered like any other', async () => {
+test('a request with an unknown Expect header is answered like any other', async () => {
   const t = await testApp()
   const { port } = new URL(await t.app.http.listen({ port: 0, host: '127.0.0.1' }))
   const request = 'GET /v1/zones HTTP/1.1\r\nhost: a\r\nexpect: more\r\nconnection: close\r\n\r\n'
@@ -116,7 +116,7 @@ test('ids in capitals name the same objects', async () => {
   expect((await t.call('GET', `/servers?project_id=${capitals(me.default_project_id)}`)).body.total).toBe(1)
 })
 
-test('a database that can not be written makes a 503, and reading goes on', async () => {
+test('if the database cannot be written, changes get 503 and reads continue', async () => {
   const t = await testApp()
   t.clock.advance(120_000)
   const full = Object.assign(new Error('database or disk is full'), { errcode: 13, code: 'ERR_SQLITE_ERROR' })

@@ -113,7 +113,7 @@ test('secrets that are shown, also again to a repeat, and tokens that come and g
   expect(t.lines()).toMatchObject([{ event: 'token_revoked', object_id: made.token_id }])
 })
 
-test('no secret is ever in it, and nothing that is sent breaks out of its line', async () => {
+test('the log contains no secret, and no input breaks out of its line', async () => {
   const t = await watched()
   const id = await make(t)
   const { ssh } = (await t.call('GET', `/servers/${id}/details`)).body
@@ -133,7 +133,7 @@ test('no secret is ever in it, and nothing that is sent breaks out of its line',
   for (const { address } of t.lines()) expect(address).toBe('127.0.0.1')
 })
 
-test('nobody fills it: ten lines of a kind a minute, then a count', async () => {
+test('nobody can fill the log: ten lines of a kind a minute, then a count', async () => {
   const t = await watched()
   const guess = (address: string) => t.callAs('berth_guess')('GET', '/zones', undefined, t.from(address))
   for (let n = 0; n < 50; n++) await guess('192.0.2.1')

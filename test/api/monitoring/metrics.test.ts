@@ -43,7 +43,7 @@ const iso = (t: TestApp, secondsAgo: number) => new Date(t.clock.now() - seconds
 const values = (points: Points | undefined) => (points ?? []).map(([, value]) => value)
 const known = (points: Points | undefined) => values(points).filter((value) => value !== null)
 
-test('stats say what the machine uses now, with rates since the last sample', async () => {
+test('stats show the machine’s current usage, with rates since the last sample', async () => {
   const t = await testApp()
   const id = await make(t, { plan_type: 'custom', preset_id: undefined, cpu: 2, ram_mb: 1024, disk_gb: 10 })
   await sample(t, 1)
@@ -148,7 +148,7 @@ test('metrics have a point for each step of the span, aligned to it, and null wh
   ])
 })
 
-test('a longer step has the means of what lies in it', async () => {
+test('a longer step has the means of its samples', async () => {
   const t = await testApp()
   const id = await make(t)
   await sample(t, 12)
@@ -161,7 +161,7 @@ test('a longer step has the means of what lies in it', async () => {
   }
 })
 
-test('only the types that are asked for are shown', async () => {
+test('only the requested types are shown', async () => {
   const t = await testApp()
   const id = await make(t)
   const names = async (type: string) => Object.keys((await metrics(t, id, { type })).series)
@@ -278,7 +278,7 @@ test('a chart has no gaps where samples are taken less often than its step would
   }
 })
 
-test('totals and rates go on over stop, start, reset and a restart of the service, without a spike', async () => {
+test('totals and rates continue over stop, start, reset and a restart of the service, without a spike', async () => {
   const t = await testApp()
   const id = await make(t)
   await sample(t, 3)
@@ -310,7 +310,7 @@ test('totals and rates go on over stop, start, reset and a restart of the servic
   for (const value of known(points)) expect(value).toBeLessThanOrEqual(peak * 1.5)
 })
 
-test('a total that was shown does not go back when the server is stopped before the next sample', async () => {
+test('a total never decreases when the server is stopped before the next sample', async () => {
   const t = await testApp()
   const id = await make(t)
   await sample(t, 2)
@@ -332,7 +332,7 @@ test('a total that was shown does not go back when the server is stopped before 
   expect(Math.max(...bandwidth)).toBeLessThan(Math.min(...bandwidth) * 1.5)
 })
 
-test('samples become coarser with their age, and go after 30 days', async () => {
+test('samples become coarser with age, and are deleted after 30 days', async () => {
   const t = await testApp()
   const id = await make(t)
   await sample(t, 360)
@@ -380,7 +380,7 @@ test('samples become coarser with their age, and go after 30 days', async () => 
   expect(await counts()).toEqual([])
 })
 
-test('the newest end of a long span is there at once, from finer samples', async () => {
+test('the newest end of a long span is shown at once, from finer samples', async () => {
   const t = await testApp()
   const id = await make(t)
   await sample(t, 400)
@@ -411,7 +411,7 @@ test('a step of finer and coarser samples has their mean by time, however often 
   }
 })
 
-test('a service that was down while slots ended rolls them up when it is back', async () => {
+test('a service that was down while slots ended rolls them up when it starts', async () => {
   const t = await testApp()
   const id = await make(t)
   await sample(t, 33)
@@ -453,7 +453,7 @@ test('no metrics of a deleted server are kept', async () => {
   expect(known((await metrics(t, other)).cpu).length).toBeGreaterThan(0)
 })
 
-test('a driver that fails costs a round, and the service goes on', async () => {
+test('a driver that fails costs a round, and the service continues', async () => {
   const t = await testApp()
   const id = await make(t)
   t.app.sampler.start()

@@ -133,7 +133,7 @@ test('operations that hang, webhooks that do not arrive and balances that run ou
   expect(value('berth_accounts{balance="depleted"}', await telemetry.text())).toBe(1)
 })
 
-test('alerts and dashboard for operators stand on metrics that are there', async () => {
+test('the operators’ alerts and dashboard use existing metrics only', async () => {
   const telemetry = new Telemetry()
   const t = await testApp({ telemetry })
   telemetry.watch(sourcesOf(t, async () => []))
@@ -173,7 +173,7 @@ test('OpenMetrics and text are answered as the caller prefers, and HEAD without 
   expect(await ask(prometheus, 'HEAD')).toEqual({ type: open.type, text: '' })
 })
 
-test('Prometheus reads the age of the last backup, without end if there was none, and a refused catalogue', async () => {
+test('Prometheus reads the age of the last backup, infinite if there was none, and a refused catalogue', async () => {
   const t = await testApp()
   const read = async (more: Partial<TelemetrySources> = {}) => {
     const telemetry = new Telemetry()
@@ -190,7 +190,7 @@ test('Prometheus reads the age of the last backup, without end if there was none
   expect(await read({ backedUpAt: async () => null })).toMatch(/^berth_backup_age_seconds Nan$/im)
 })
 
-test('a gauge that can’t be read does not take the others with it', async () => {
+test('a gauge that can’t be read does not prevent the others', async () => {
   const telemetry = new Telemetry()
   const t = await testApp({ telemetry })
   const images = () => Promise.reject(new Error('the disk is gone'))
@@ -202,7 +202,7 @@ test('a gauge that can’t be read does not take the others with it', async () =
   expect(text).toMatch(/^berth_metrics_unreadable_total\{gauge="berth_image_bytes"\} [12]$/m)
 })
 
-test('health says whether the process answers, and readiness which part does not, without a token or a limit', async () => {
+test('health shows if the process answers, and readiness which part does not, without a token or a limit', async () => {
   const t = await testApp({ rateLimits: { reads: 1, writes: 1, anonymous: 1 } })
   const ask = async (path: string) => {
     const { statusCode, body } = await t.app.http.inject({ method: 'GET', url: path })
@@ -217,7 +217,7 @@ test('health says whether the process answers, and readiness which part does not
   expect(await ask('/healthz')).toEqual([200, { status: 'ok' }])
 })
 
-test('a crowd that asks whether the service is ready makes no crowd of looks at what runs the servers', async () => {
+test('many simultaneous readiness checks cause one check of the drivers', async () => {
   const t = await testApp()
   const { host } = t.driver
   let looks = 0

@@ -55,7 +55,7 @@ test('a network is created, renamed, listed and deleted', async () => {
   ])
 })
 
-test('a range is private, whole, of a usable size, and none that servers use otherwise', async () => {
+test('a range is private, aligned, of a usable size, and not in use for servers otherwise', async () => {
   const t = await testApp()
   for (const ip_range of [
     '10.0.0.0/8',
@@ -123,7 +123,7 @@ test('networks of customers may have the same range, and are not the same', asyn
   expect((await detach(t, others, two)).body.code).toBe('server_not_found')
 })
 
-test('an address is of the range, not reserved, and of one server', async () => {
+test('an address is in the range, not reserved, and belongs to one server', async () => {
   const t = await testApp()
   const id = await create(t, '10.1.0.248/29')
   const servers = [await make(t), await make(t)]
@@ -139,7 +139,7 @@ test('an address is of the range, not reserved, and of one server', async () => 
   expect(await attached(t, id, servers[1] ?? '')).toBe('10.1.0.251')
 })
 
-test('a network that is full says so, to orders and their quotes too', async () => {
+test('a full network is reported, in orders and quotes too', async () => {
   const t = await testApp()
   const id = await create(t, '10.1.0.0/29')
   for (let at = 0; at < 5; at++) await make(t, { network_ids: [id] })
@@ -154,7 +154,7 @@ test('a network that is full says so, to orders and their quotes too', async () 
   expect((await t.call('GET', '/servers')).body.total).toBe(5)
 })
 
-test('a server is in no two networks whose ranges overlap, and in eight at most', async () => {
+test('a server is in at most eight networks, and their ranges do not overlap', async () => {
   const t = await testApp()
   const id = await make(t)
   const wide = await create(t, '10.1.0.0/16')
@@ -178,7 +178,7 @@ test('a server is in no two networks whose ranges overlap, and in eight at most'
   })
 })
 
-test('a server that is ordered with networks is in them from its first start on', async () => {
+test('a server ordered with networks is in them from its first start', async () => {
   const t = await testApp()
   const [one, two] = [await create(t), await create(t, '10.2.0.0/24')]
   const first = await make(t, { network_ids: [one, two] })
@@ -188,7 +188,7 @@ test('a server that is ordered with networks is in them from its first start on'
   expect(issues((await t.call('POST', '/servers', wrong)).body)).toEqual([['/network_ids/1', 'not_found']])
 })
 
-test('a network with servers stays; one whose servers are deleted or detached goes', async () => {
+test('a network with servers cannot be deleted, and one whose servers are deleted or detached can', async () => {
   const t = await testApp()
   const id = await create(t)
   const [one, two] = [await make(t), await make(t)]
@@ -235,7 +235,7 @@ test('a running server gets its address at once, or when it boots if its agent i
   expect(t.driver.guestOf(off).addresses).toBeUndefined()
 })
 
-test('a server that cannot have a card as it runs is not attached, and its address is free again', async () => {
+test('a server that cannot get a card while it runs is not attached, and its address is free again', async () => {
   const t = await testApp()
   const id = await create(t)
   const server_id = await make(t)
@@ -257,7 +257,7 @@ test('a zone without private networks refuses them by name', async () => {
   expect(reply.body.detail).toMatch(/^The zone \S+ does not support private_networks, but only /)
 })
 
-test('a suspended server is cut off in its networks too, and is back with its payment', async () => {
+test('a suspended server is cut off from its networks too, and returns once its account has paid', async () => {
   const t = await testApp()
   const id = await create(t)
   const [one, two] = [await make(t), await make(t)]

@@ -163,7 +163,7 @@ test('the operation of a process that died is taken over when its lease has run 
   expect(await b.read(operation)).toEqual(after)
 })
 
-test('an operation that a slow process takes twice goes on where it is, and does no step again once it has ended', async () => {
+test('an operation that a slow process takes twice continues where it is, and repeats no step once it has ended', async () => {
   const b = await bench()
   const operation = await b.operation(await b.server())
   const slow = gate()
@@ -189,7 +189,7 @@ test('an operation that a slow process takes twice goes on where it is, and does
   expect(await b.read(operation)).toMatchObject({ status: 'succeeded', lease_until: 0 })
 })
 
-test('a process that works on keeps its leases', async () => {
+test('a process that keeps working keeps its leases', async () => {
   const b = await bench()
   await b.operation(await b.server())
   const slow = gate()
@@ -208,7 +208,7 @@ test('a process that works on keeps its leases', async () => {
   expect((await b.db.selectFrom('operations').selectAll().executeTakeFirstOrThrow()).status).toBe('succeeded')
 })
 
-test('alone on the database, what a dead process held goes on at once', async () => {
+test('a process alone on the database continues a dead process’s operations at once', async () => {
   const b = await bench()
   const operation = await b.operation(await b.server())
   const slow = gate()
@@ -257,7 +257,7 @@ test.each(['the same process', 'another process'])(
   },
 )
 
-test('it does not wait forever for a step whose process died', async () => {
+test('the engine does not wait forever for a step whose process died', async () => {
   const b = await bench()
   const serverId = await b.server()
   const slow = gate()

@@ -52,7 +52,7 @@ test('an operation that is not over by its deadline fails, and the machine itsel
   })
 })
 
-test('a deletion is tried until the server is gone, since its machine may be erased although the host says nothing', async () => {
+test('a deletion is retried until it succeeds, since a silent host may have erased the machine already', async () => {
   const t = await testApp()
   const id = await make(t)
   const destroy = t.driver.destroy.bind(t.driver)
@@ -224,7 +224,7 @@ test('an operation says what it is on, in every reply and event alike', async ()
   expect(told.data).toEqual(ended.body)
 })
 
-test('an operation is waited for without a word of its server', async () => {
+test('a client can wait for an operation without reading its server', async () => {
   const t = await testApp({ simulator: { bootMs: 20_000 } })
   const { body: server } = await t.call('POST', '/servers', await order(t.call))
   const path = `/operations/${server.current_operation.operation_id}`

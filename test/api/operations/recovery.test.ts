@@ -54,7 +54,7 @@ test('a project is made once, though the process died before it replied', async 
   expect(await total(t, '/account/projects')).toBe(2)
 })
 
-test('an SSH key is added once, and its repeat is not told that it exists', async () => {
+test('an SSH key is added once, and a repeat is not refused as a duplicate', async () => {
   const t = await testApp()
   const [first, second] = await twice(t, '/account/ssh_keys', { name: 'a', public_key: ed25519() })
   expect(second).toMatchObject({

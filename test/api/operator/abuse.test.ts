@@ -113,7 +113,7 @@ test('a CPU at its limit is listed after three days of it, and a rest begins the
   expect(await signs()).toMatchObject({ items: [{ kind: 'cpu_at_limit', unit: 'percent', figure: 97 }] })
 })
 
-test('many accounts created from one network are one sign, and offices with fewer are none', async () => {
+test('many accounts created from one network are one sign, and the few of an office are none', async () => {
   const { t, shop } = await withShop()
   const create = (name: string, address: string) => {
     const origin = { action: 'completeSignUp', tokenId: null, person: null, requestId: name, address }

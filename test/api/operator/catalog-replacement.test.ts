@@ -25,7 +25,7 @@ async function withEditor(text = commented, options: Parameters<typeof withFile>
   return { ...made, read, put, faults, onDisk: () => readFileSync(made.file, 'utf8') }
 }
 
-test('an operator’s text is written to the file as it is, is in force at once, and the one before is kept beside it', async () => {
+test('an operator’s text is written to the file unchanged, takes effect at once, and the previous text is kept beside it', async () => {
   const { t, read, put, onDisk, file, folder, opened } = await withEditor()
   chmodSync(file, 0o664)
   const { text, hash } = await read()
@@ -48,7 +48,7 @@ test('an operator’s text is written to the file as it is, is in force at once,
   expect([repeated.status, repeated.body.differences, repeated.body.hash]).toEqual([200, [], body.hash])
 })
 
-test('of two operators who change the same text, one is refused', async () => {
+test('if two operators change the same text, one is refused', async () => {
   const { read, put, onDisk, write } = await withEditor()
   const { text, hash } = await read()
   const replies = await Promise.all(['One', 'Two', 'Three'].map((title) => put(retitled(text, title), hash)))
@@ -63,7 +63,7 @@ test('of two operators who change the same text, one is refused', async () => {
   expect(onDisk()).toContain('title: By hand')
 })
 
-test('a text with mistakes, or with a price that is probably a slip, changes nothing', async () => {
+test('a text with mistakes, or with a price that is probably a mistake, changes nothing', async () => {
   const { read, put, faults, onDisk } = await withEditor()
   expect(await faults((text) => text.replace('cpu_types: [amd, intel]', 'cpu_types: [arm]'))).toMatch(
     /^catalog\.yaml:\d+: .*must be one of amd, intel/,
@@ -182,7 +182,7 @@ test('processes that read several files are not left with different prices', asy
   expect((await put(retitled(text), hash)).status).toBe(200)
 })
 
-test('a text that lacks what a customer orders while it is written is taken back', async () => {
+test('a text that lacks an entry that a customer orders meanwhile is rolled back', async () => {
   let [checks, presetId] = [0, '']
   const servers = async () => {
     checks += 1

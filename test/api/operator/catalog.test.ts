@@ -28,7 +28,7 @@ test('the operator reads the catalogue in force, since when it is, and why a lat
   })
 })
 
-test('no reply has the password or the signature of an image’s address', async () => {
+test('no reply contains the password or the signature of an image’s address', async () => {
   const { call, check, opened, write } = await withFile(`${secretText}\n# ${MIRROR}\n`)
   const { body } = await call('GET', '/operator/catalog')
   expect(body.text).toContain(`url: "${MASKED}"`)
@@ -45,7 +45,7 @@ test('no reply has the password or the signature of an image’s address', async
   expect(JSON.stringify(replies)).not.toMatch(/s3cret|X-Signature/)
 })
 
-test('a check compares with the catalogue in force, with the servers that a price meets, and changes nothing', async () => {
+test('a check compares a text with the catalogue in force, counts the servers that a price affects, and changes nothing', async () => {
   const { t, call, check } = await withFile()
   const { text, hash } = (await call('GET', '/operator/catalog')).body
   // The masked address stands for the one in force.

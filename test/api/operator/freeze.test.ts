@@ -27,7 +27,7 @@ async function look(t: TestApp): Promise<void> {
   await t.finish()
 }
 
-test('a frozen account has no network at once and no power after one look; its tokens are refused, others are not', async () => {
+test('a frozen account loses its network at once and its power within one check; only its tokens are refused', async () => {
   const { t, change, call } = await withOperator()
   const [on, off] = [await make(t), await make(t, { start_on_create: false })]
   await t.finish()
@@ -63,7 +63,7 @@ test('a frozen account has no network at once and no power after one look; its t
   expect(t.driver.networkOf(on)).toMatchObject({ isCut: false })
 })
 
-test('an account that is resumed before a server stopped has its network back', async () => {
+test('an account that is resumed before a server stops gets its network back', async () => {
   const { t, change } = await withOperator()
   const id = await make(t)
   await t.finish()

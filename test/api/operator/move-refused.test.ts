@@ -75,7 +75,7 @@ test('a move waits for operations and for the machine to be off, and for the end
   expect(codeOf(await move())).toEqual([409, 'rescue_conflict'])
 })
 
-test('an account without room, money, standing or such a project gets no server', async () => {
+test('an account without quota, money, good standing or the project gets no server', async () => {
   const { t, shop, to, move } = await furnished({ balance: '0' })
   const before = await stateOf(t)
   expect(codeOf(await move())).toEqual([402, 'insufficient_balance'])
@@ -121,7 +121,7 @@ async function reached(call: Call, id: string): Promise<number[]> {
   return (await Promise.all([...reads, ...acts, ...others])).map(({ status }) => status)
 }
 
-test('the account before reaches a moved server by no path, nor by a request that began earlier', async () => {
+test('the previous account reaches a moved server by no path, nor by a request that began earlier', async () => {
   const { t, shop, id, to, buyer, move } = await furnished()
   const member = await t.makeToken(['servers:read'])
   expect((await move()).status).toBe(200)
@@ -137,7 +137,7 @@ test('the account before reaches a moved server by no path, nor by a request tha
   expect((await shop('GET', `/operator/servers/${id}`)).body.account_id).toBe(to)
 })
 
-test('neither account reads what the other had: events, operations, secrets and names stay apart', async () => {
+test('neither account reads the other’s events, operations, secrets and names', async () => {
   const { t, id, buyer, move, snapshot } = await furnished()
   expect((await move()).status).toBe(200)
   const rows = [
@@ -177,7 +177,7 @@ test('neither account reads what the other had: events, operations, secrets and 
     ).toContain("moveServer, by the operator's token shop: Sold to its user")
 })
 
-test('a console ticket of the account before opens nothing once the server has moved', async () => {
+test('a console ticket of the previous account opens nothing once the server has moved', async () => {
   const { t, id, buyer, move } = await furnished()
   const { ask, connect } = await consoles(t)
   await t.call('POST', `/servers/${id}/start`)
@@ -198,7 +198,7 @@ test('a console ticket of the account before opens nothing once the server has m
   ])
 })
 
-test('hcloud tokens of the account before lose the server in every process, and it keeps its number', async () => {
+test('hcloud tokens of the previous account lose the server in every process, and it keeps its number', async () => {
   const { t, id, to, move } = await furnished()
   const [first, second] = [new Numbers(t.db, t.clock), new Numbers(t.db, t.clock)]
   const shown = new Ref('server', id)

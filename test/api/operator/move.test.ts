@@ -25,7 +25,7 @@ async function pass(t: TestApp, ms: number): Promise<void> {
   await t.app.billing.look()
 }
 
-test('a moved server has its address, snapshots and backups in the other account, and none in the one before', async () => {
+test('a moved server has its address, snapshots and backups in the new account, and none in the previous one', async () => {
   const { t, id, to, buyer, move, snapshot } = await furnished()
   const before = await get(t.call, `/servers/${id}`)
   const moved = await move({}, { 'idempotency-key': 'sale-1' })
@@ -113,7 +113,7 @@ test('each second of a moved server is paid once, by the account that had it the
   )
 })
 
-test('the key of a move is good for it in whichever account the server is: a repeat moves nothing', async () => {
+test('the key of a move works whichever account has the server, so a repeat moves nothing', async () => {
   const { t, id, to, move } = await furnished()
   const key = { 'idempotency-key': 'sale-1' }
   const moved = await move({}, key)

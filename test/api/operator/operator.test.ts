@@ -263,7 +263,7 @@ async function patiently<Reply>(t: TestApp, asked: Promise<Reply>): Promise<Repl
   return asked
 }
 
-test('zones show what is sold of them, images how far they are without being asked for, and a silent host keeps nobody waiting', async () => {
+test('zones show their sold capacity, images their progress, and a silent host keeps nobody waiting', async () => {
   const { t, olga } = await withOperator({ simulator: { imageMs: 10_000 } })
   const images = async () => (await patiently(t, olga.call('GET', '/operator/images'))).body
   expect((await images()).every(({ status }: { status: string }) => status === 'absent')).toBe(true)

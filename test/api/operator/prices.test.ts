@@ -35,7 +35,7 @@ async function forward(t: TestApp, ms: number): Promise<void> {
   await t.app.billing.look()
 }
 
-test('a percent off changes what an account has from that moment, and what it is offered, and nobody else’s', async () => {
+test('a discount applies to an account’s objects from that moment, and to its offers, and to nobody else’s', async () => {
   const { t, shop, set } = await withPrices()
   const id = await make(t, { ...CUSTOM, name: 'web-1', backups_enabled: true })
   const { body: volume } = await t.call('POST', '/volumes', { name: 'v', zone_slug: 'local-1', size_gb: 10 })
@@ -83,7 +83,7 @@ test('a percent off changes what an account has from that moment, and what it is
   expect((await shop('GET', `/operator/accounts/${t.accountId}`)).body.price_percent).toBe(0)
 })
 
-test('presets of its own cost what the operator set, and an address what the percent leaves', async () => {
+test('an account’s own preset prices are those that the operator set, and an address gets the discount', async () => {
   const { t, set } = await withPrices()
   const id = await make(t, { name: 'web-1', enable_ipv4: true })
   const { items } = (await t.call('GET', '/addresses')).body
@@ -104,7 +104,7 @@ test('presets of its own cost what the operator set, and an address what the per
   expect(await costs(t)).toBe('0.00')
 })
 
-test('a server keeps the day of its prices when those of its account change, and follows both afterwards', async () => {
+test('a server keeps the day of its prices when its account’s prices change, and follows both afterwards', async () => {
   const { t, catalog, set } = await withPrices()
   const id = await make(t, { ...CUSTOM, name: 'web-1' })
   const entry = (from: string, rest = '') =>
@@ -119,7 +119,7 @@ test('a server keeps the day of its prices when those of its account change, and
   expect(await monthOf(t, `/servers/${id}`)).toBe('360.00')
 })
 
-test('what was ordered at earlier prices moves to those of its account within a look, and the looks end', async () => {
+test('orders at earlier prices move to the account’s prices at the next check, and the checks end', async () => {
   const { t, set } = await withPrices()
   const id = await make(t, { ...CUSTOM, name: 'web-1' })
   await set({ price_percent: -10, preset_prices_rub: {} })
@@ -133,7 +133,7 @@ test('what was ordered at earlier prices moves to those of its account within a 
   expect((await due()).every(({ repriced_since }) => repriced_since === null)).toBe(true)
 })
 
-test('processes that move what an account has to its prices at the same time tell each change once', async () => {
+test('processes that reprice an account’s objects at the same time report each change once', async () => {
   const { t, set } = await withPrices()
   await make(t, { ...CUSTOM, name: 'web-1', enable_ipv4: true })
   await t.call('POST', '/volumes', { name: 'v', zone_slug: 'local-1', size_gb: 10 })

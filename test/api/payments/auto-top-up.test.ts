@@ -59,7 +59,7 @@ test.each(PROVIDERS)(
   },
 )
 
-test('a payment that leaves the balance below the line is not followed by another', async () => {
+test('a payment that leaves the balance below the threshold is not followed by another', async () => {
   const { look, spend, balance, automatic } = await withAutoTopUp()
   await spend('5000')
   for (let times = 0; times < 5; times += 1) await look()
@@ -69,7 +69,7 @@ test('a payment that leaves the balance below the line is not followed by anothe
   expect(await automatic()).toEqual(['succeeded'])
 })
 
-test('looks at the same moment begin one payment', async () => {
+test('simultaneous checks begin one payment', async () => {
   const { t, spend, automatic, look, balance } = await withAutoTopUp()
   await spend('200')
   await Promise.all([t.app.payments.look(), t.app.payments.look(), t.app.payments.look()])
@@ -77,7 +77,7 @@ test('looks at the same moment begin one payment', async () => {
   expect([await balance(), await automatic()]).toEqual(['600.00', ['succeeded']])
 })
 
-test('while a payment is open, another fall begins none', async () => {
+test('while a payment is open, another fall of the balance begins none', async () => {
   const { spend, automatic, look, balance, played } = await withAutoTopUp('stripe')
   played.fault = 'down'
   await spend('200')
@@ -92,7 +92,7 @@ test('while a payment is open, another fall begins none', async () => {
   expect([await balance(), await automatic()]).toEqual(['600.00', ['succeeded']])
 })
 
-test('declined payments wait longer each time, are mailed to those who may pay, and the third turns it off', async () => {
+test('declined payments wait longer each time, are mailed to people who may pay, and the third turns automatic top-ups off', async () => {
   const { t, card, look, spend, automatic, shown, mails, set, balance } = await withAutoTopUp('stripe')
   await addReaders(t, [
     ['ann@example.com', 'owner', 'en'],
@@ -152,7 +152,7 @@ test('the monthly limit holds, and the next month has its own', async () => {
   expect(await automatic()).toHaveLength(2)
 })
 
-test('a limit that is set anew counts what was charged before, and the next month begins at zero', async () => {
+test('a changed limit counts earlier charges, and the next month begins at zero', async () => {
   const { t, look, spend, automatic, set } = await withAutoTopUp('yookassa', { monthly_limit_rub: '300' })
   await spend('300')
   await look()
@@ -167,7 +167,7 @@ test('a limit that is set anew counts what was charged before, and the next mont
   expect(await automatic()).toHaveLength(2)
 })
 
-test('the deletion of its method turns it off', async () => {
+test('deleting the method turns automatic top-ups off', async () => {
   const { t, path, look, spend, automatic, shown } = await withAutoTopUp()
   expect((await t.call('DELETE', path)).status).toBe(204)
   await spend('400')
@@ -217,7 +217,7 @@ test('servers that were suspended for an empty balance resume with an automatic 
   expect(await status()).toBe('running')
 })
 
-test('it is set by those who may pay alone, with amounts and a method that fit', async () => {
+test('only people who may pay can set automatic top-ups, with suitable amounts and method', async () => {
   const { t, set, shown } = await withAutoTopUp()
   expect(codeOf(await set({ amount_rub: '5' }))).toEqual([422, 'validation_failed'])
   expect(codeOf(await set({ below_rub: '500000.01' }))).toEqual([422, 'validation_failed'])

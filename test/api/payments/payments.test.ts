@@ -91,7 +91,7 @@ test.each(PROVIDERS)('a start whose reply from %s is lost leads to one payment',
   expect(await ledger(t)).toEqual(['500.00'])
 })
 
-test('what does not match is not booked, and the operator sees why', async () => {
+test('a payment that does not match is not booked, and the operator sees why', async () => {
   const { t, shop, played, look } = await withPayments()
   const start = async (change: Partial<PlayedPayment>, call = t.call) => {
     const { body } = await call('POST', '/account/payments', { amount_rub: '500' })
@@ -129,7 +129,7 @@ test('what does not match is not booked, and the operator sees why', async () =>
   expect((await problems())[2]).toBeNull()
 })
 
-test('what goes back of a held payment leaves the balance only if the operator has credited it by hand', async () => {
+test('a refund of a held payment leaves the balance only if the operator has credited the payment by hand', async () => {
   const { t, shop, played, look } = await withPayments()
   const credit = (reference: string, amount = '499.99', account = t.accountId) =>
     shop('POST', `/operator/accounts/${account}/credit`, {

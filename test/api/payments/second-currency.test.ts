@@ -47,7 +47,7 @@ test('a payment in euros is booked as the rubles that arrived, once Stripe has e
   expect(await seen()).toMatchObject({ status: 'succeeded', amount_rub: '487.91', charge_amount: '5.08' })
 })
 
-test('what arrives in euros is booked at the rate of the time when the payment began', async () => {
+test('euros that arrive are booked at the rate from when the payment began', async () => {
   const { t, played, look, payment } = await begun({ charge_amount: '12.34', charge_currency: 'EUR' })
   expect(payment).toMatchObject({ charge_amount: '12.34', amount_rub: '1215.49' })
   Object.assign(played.last, { status: 'succeeded', settled: eur(12_34) })

@@ -82,7 +82,7 @@ test('a zone says whether it has addresses, and refuses what it does not have', 
   expect(quote.blockers).toMatchObject([{ code: 'not_supported' }])
 })
 
-test('an engine that cannot lead addresses to servers has none to give', async () => {
+test('a driver that cannot route addresses to servers has none to offer', async () => {
   const t = await testApp({
     catalog: publicCatalog(),
     simulator: { host: { features: ['published_ports'] } },
@@ -184,7 +184,7 @@ test('addresses that came with a server are released with it; reserved and moved
   expect((await t.call('GET', '/account/me')).body.quotas.addresses.used).toBe(1)
 })
 
-test('the name for the DNS is kept, and must be one', async () => {
+test('a reverse DNS name is kept, and must be valid', async () => {
   const t = await publicApp()
   const { address_id } = (await reserve(t)).body
   const name = (reverse_dns: string | null) => t.call('PATCH', `/addresses/${address_id}`, { reverse_dns })

@@ -165,7 +165,7 @@ test('everything at once: creates, moves, resizes and deletes while operations e
   expect(await rest(t)).toEqual([])
 })
 
-test('nobody waits for a host that is slow to say what it has, but who asks for room on it', async () => {
+test('only orders on a slow host wait for it', async () => {
   const t = await testApp()
   const size = { plan_type: 'custom', preset_id: undefined, cpu: 1, ram_mb: 1024, disk_gb: 10 }
   const id = await make(t, { ...size, start_on_create: false })

@@ -44,7 +44,7 @@ test('servers may send mail once the operator says so of their account, and no o
   expect(await isOpen()).toEqual([false, false])
 })
 
-test('a driver that does not know what leads to a running server is told again', async () => {
+test('a driver that has lost the ports of a running server gets them again', async () => {
   const t = await testApp()
   const id = await make(t)
   const network = t.driver.networkOf(id)

@@ -99,7 +99,7 @@ test('a copy that rotted on its host is replaced by the one off site, and stays 
   expect(await restore(t, id, snapshot)).toMatchObject({ status: 'succeeded' })
 })
 
-test('a bucket that is away stops copies alone: they go on with the next part once it is back', async () => {
+test('an unreachable bucket stops only copies, which continue with the next part once it answers', async () => {
   const { t, bucket, state } = await open()
   const id = await make(t)
   const snapshot = await take(t, id)
@@ -152,7 +152,7 @@ test('what was copied to another place, or before there was one, is copied to th
   expect(keysOf(bucket, snapshot)).toContain(`${snapshot}/copy.json.age`)
 })
 
-test('a copy that its host keeps in a form that cannot be read waits for no place', async () => {
+test('a copy that its host cannot read is not due to be sent off site', async () => {
   const { t, bucket, state } = await open()
   const id = await make(t)
   const { snapshot } = t.driver
@@ -281,7 +281,7 @@ test('a difference that is damaged off site leaves its full backup there as it w
   expect(await restoreBackup(t, id, full)).toMatchObject({ status: 'succeeded' })
 })
 
-test('once a full backup is damaged off site that was deleted, its other differences bring their own', async () => {
+test('if a deleted full backup is damaged off site, its other differences send their own', async () => {
   const { t, bucket } = await open()
   const { id, backups } = await backedUp(t, 3)
   const [full = '', early = '', late = ''] = backups
@@ -297,7 +297,7 @@ test('once a full backup is damaged off site that was deleted, its other differe
   expect(await restoreBackup(t, id, late)).toMatchObject({ status: 'succeeded' })
 })
 
-test('what a removal that was cut off has left counts as nothing, and goes later', async () => {
+test('the leftovers of an interrupted removal do not count as a copy, and are removed later', async () => {
   const { t, bucket } = await open()
   const snapshot = await take(t, await make(t))
   await t.app.offsite.look()

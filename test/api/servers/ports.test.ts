@@ -181,7 +181,7 @@ test('an order names the ports to publish from the start, and the quote says wha
   ])
 })
 
-test('an order whose ports are not to be had creates nothing', async () => {
+test('an order whose ports are unavailable creates nothing', async () => {
   const narrow = await testApp({ sshPorts: { first: 22000, last: 22001 } })
   const body = await order(narrow.call, {
     published_ports: [
@@ -223,7 +223,7 @@ test('published ports leave half of the range to the SSH of new servers', async 
   await make(t)
 })
 
-test('two who want the same host port at the same moment: one gets it', async () => {
+test('if two customers want the same host port at the same moment, one gets it', async () => {
   const t = await testApp()
   const ids = [await make(t), await make(t), await make(t)]
   // The ports for SSH are TCP, so chance has given this one to none of them.

@@ -42,7 +42,7 @@ test("the operator's ISOs are listed after one's own, free, for every zone and i
   expect((await stranger('GET', '/isos')).body.items).toEqual(all.items.slice(1))
 })
 
-test('any server takes one into its drive, whose file is prepared first as the image of a template is', async () => {
+test('any server can insert a public ISO, whose file is prepared first, like the image of a template', async () => {
   const t = await offered(DEBIAN)
   const web = await make(t, { name: 'web-1' })
   let isFetching = true
@@ -74,7 +74,7 @@ test('any server takes one into its drive, whose file is prepared first as the i
   expect(t.driver.isoOf(web)).toBeNull()
 })
 
-test('one that cannot be prepared fails the insertion, and leaves the drive as it was', async () => {
+test('a public ISO that cannot be prepared fails the insertion, and leaves the drive unchanged', async () => {
   const t = await offered(DEBIAN)
   const web = await make(t, { name: 'web-1' })
   t.driver.image = async () => ({ state: 'failed', message: 'example.com answered 404.' })
@@ -87,7 +87,7 @@ test('one that cannot be prepared fails the insertion, and leaves the drive as i
   expect((await t.call('GET', `/servers/${web}`)).body.iso_id).toBeNull()
 })
 
-test('no customer changes or deletes one, sends it a file, or creates a disk from it', async () => {
+test('no customer changes or deletes a public ISO, sends it a file, or creates a disk from it', async () => {
   const t = await offered(DEBIAN)
   const refused = [
     await t.call('PATCH', `/isos/${t.id}`, { name: 'mine' }),
@@ -112,7 +112,7 @@ test('no customer changes or deletes one, sends it a file, or creates a disk fro
   expect((await t.list()).items).toHaveLength(1)
 })
 
-test('a retired one stays in the drives that have it, and is neither listed nor put into others', async () => {
+test('a retired public ISO stays in the drives that have it, and is neither listed nor inserted elsewhere', async () => {
   const t = await offered(DEBIAN)
   const web = await make(t, { name: 'web-1', start_on_create: false })
   await t.drive(web, t.id)

@@ -85,7 +85,7 @@ test('a rebuild takes other keys and other user data, and without a key the serv
   expect(await details(t, id)).toMatchObject({ ssh_key_ids: [], ssh: { password: expect.any(String) } })
 })
 
-test('a rebuild that cannot be had is refused, and changes nothing', async () => {
+test('an impossible rebuild is refused, and changes nothing', async () => {
   const t = await testApp()
   const { micro, 'alma-9': alma } = await templates(t)
   const id = await make(t, { plan_type: 'custom', preset_id: undefined, cpu: 1, ram_mb: 512, disk_gb: 5 })
@@ -120,7 +120,7 @@ test('a rebuild that cannot be had is refused, and changes nothing', async () =>
   expect(await details(t, id)).toMatchObject({ status: 'running', template_id: before.template_id })
 })
 
-test('where the image cannot be had, the server keeps running on the disk that it has', async () => {
+test('if the image is unavailable, the server keeps running on its disk', async () => {
   const t = await testApp()
   const { 'debian-12': debian } = await templates(t)
   const id = await make(t)
@@ -148,7 +148,7 @@ test('a rebuild that fails once the disk is gone leaves a server in error, which
   expect(await details(t, id)).toMatchObject({ status: 'running', template_id: debian })
 })
 
-test('a server is deleted in the middle of its rebuild, and nothing of it stays', async () => {
+test('a server can be deleted in the middle of its rebuild, and leaves nothing behind', async () => {
   const t = await testApp({ simulator: { bootMs: 1_000 } })
   const { micro } = await templates(t)
   const id = await make(t)

@@ -78,7 +78,7 @@ ${(await addressOf(t, first)) ?? first}: the host does not answer. The server ma
   back()
 })
 
-test('a host that is back at once is no news, and a server that died is mailed once an hour at most', async () => {
+test('a host that is back at once is not mailed, and a server that died is mailed at most once an hour', async () => {
   const { t, boris } = await withPeople()
   await updatePerson(t.db, boris, { muted_mails: 'backups servers' })
   const id = await make(t)

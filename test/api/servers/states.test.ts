@@ -129,7 +129,7 @@ const [head = [], ...rows] = TABLE.trim()
       .map((cell) => cell.trim()),
   )
 
-test.each(rows)('a server that is %s takes what the contract says, and nothing else', async (...row) => {
+test.each(rows)('a server that is %s accepts the actions of the contract, and no others', async (...row) => {
   const t = await testApp({ simulator: { bootMs: 1_000, shutdownMs: 1_000 } })
   const status = row[0] as ServerStatus // the table's first column
   for (const [at, action] of head.entries()) {

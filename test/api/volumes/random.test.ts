@@ -51,7 +51,7 @@ async function play({ t, volumes, servers }: World, one: Move): Promise<void> {
   if (one.kind === 'time') t.clock.advance(one.size * 1_000)
 }
 
-test('whatever people do with volumes: room adds up, and in the end each server has what the API says', async () => {
+test('whatever people do with volumes, disk space adds up, and each server ends with the volumes that the API shows', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(move, { minLength: 10, maxLength: 50 }), async (moves) => {
       const t = await testApp({ simulator: { bootMs: 2_000, shutdownMs: 1_000 } })

@@ -73,7 +73,7 @@ test('a volume moves between two running servers, and each finds it at the same 
   expect([await ofServer(one), await ofServer(two)]).toEqual([0, 1])
 })
 
-test('a volume outlives a rebuild of its server with it, and the deletion without it', async () => {
+test('a volume stays attached when its server is rebuilt, and is detached when its server is deleted', async () => {
   const t = await testApp()
   const server = await make(t)
   const id = await create(t)
@@ -100,7 +100,7 @@ test('a volume grows while it is attached, and never shrinks', async () => {
   expect((await t.call('PATCH', `/volumes/${id}`, { size_gb: 20 })).status).toBe(200)
 })
 
-test('a volume that could not be grown has its earlier size, price and room again', async () => {
+test('a volume that could not be grown returns to its earlier size, price and disk space', async () => {
   const t = await testApp()
   const id = await create(t)
   const before = await shown(t, id)
@@ -142,7 +142,7 @@ test('a volume that a running server can’t give back stays attached', async ()
   expect(await detach(t, id)).toMatchObject({ status: 'succeeded' })
 })
 
-test('a volume is removed until it is gone, since it may be erased although the host says nothing', async () => {
+test('the deletion of a volume is retried until it succeeds, since a silent host may have erased it already', async () => {
   const t = await testApp()
   const id = await create(t)
   const remove = t.driver.removeVolume.bind(t.driver)
@@ -164,7 +164,7 @@ test('a volume is removed until it is gone, since it may be erased although the 
   expect((await t.call('GET', `/operations/${operation.operation_id}`)).body.status).toBe('succeeded')
 })
 
-test('a volume costs what the zone says for each GB, attached or not, until it is deleted', async () => {
+test('a volume costs its zone’s price for each GB, attached or not, until it is deleted', async () => {
   const t = await testApp({
     catalog: parseCatalog(
       catalogText.replace('disk_gb_month_rub:', 'volume_gb_month_rub: "7.30", disk_gb_month_rub:'),
@@ -267,7 +267,7 @@ test('a zone without volumes refuses them', async () => {
   expect(reply.body).toMatchObject({ code: 'not_supported', feature: 'volumes' })
 })
 
-test('a server whose volume is missing on its host says so, and starts once it is detached', async () => {
+test('a server whose volume is missing on its host reports that, and starts once the volume is detached', async () => {
   const t = await testApp()
   const server = await make(t)
   const id = await create(t)

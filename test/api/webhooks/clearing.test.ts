@@ -108,7 +108,7 @@ test('a webhook keeps its newest thousand finished deliveries', async () => {
   expect(items.map(({ status }: { status: string }) => status)).toEqual(['succeeded', 'failed'])
 })
 
-test('a webhook that is deleted or disabled during an attempt stays so, whatever comes of it', async () => {
+test('a webhook that is deleted or disabled during an attempt stays so, whatever its result', async () => {
   const t = await testApp({ webhookAllow: LOOPBACK })
   let change = async () => {}
   const { received, url } = await endpoint(async (_, reply) => {

@@ -34,7 +34,7 @@ async function happen(t: TestApp, count: number): Promise<void> {
   await t.db.transaction().execute((tx) => record(tx, events))
 }
 
-test('73 writes with 20 webhooks to somebody who never agreed make 20 requests, and further ones by the minute', async () => {
+test('73 writes with 20 webhooks to a stranger cause 20 requests, and then a few a minute', async () => {
   const t = await testApp({ webhookAllow: LOOPBACK })
   const { received, challenges, url } = await endpoint(ok, refuse)
   const ids: string[] = []
@@ -55,7 +55,7 @@ test('73 writes with 20 webhooks to somebody who never agreed make 20 requests, 
   expect(received).toEqual([])
 })
 
-test('however many accounts and names somebody has, one address gets few challenges', async () => {
+test('one address gets few challenges, however many accounts and names lead to it', async () => {
   const t = await testApp({
     webhookAllow: LOOPBACK,
     lookup: async () => [{ address: '127.0.0.1', family: 4 }],
@@ -76,7 +76,7 @@ test('however many accounts and names somebody has, one address gets few challen
   expect(challenges.length - first).toBeLessThanOrEqual(60)
 })
 
-test('names are looked up for challenges as seldom as these are sent', async () => {
+test('names are resolved for challenges no more often than challenges are sent', async () => {
   let lookups = 0
   const t = await testApp({
     lookup: async () => {
@@ -136,7 +136,7 @@ test('an account that sends too much to a destination delays no other account, t
   expect(count('/greedy')).toBeLessThan(300)
 })
 
-test('endpoints that hang take a part of the places at a destination, and others theirs', async () => {
+test('endpoints that hang take their account’s share of a destination, and other accounts keep theirs', async () => {
   const t = await testApp({ webhookAllow: LOOPBACK })
   const held: ServerResponse[] = []
   const { received, url } = await endpoint(({ path }, reply) =>

@@ -8,7 +8,7 @@ const HOUR = 3600_000
 
 const refuse = (_: unknown, reply: ServerResponse) => void reply.writeHead(503).end()
 
-test('a webhook that is enabled again does not wait for what it failed at before', async () => {
+test('a webhook that is enabled again does not wait because of earlier failures', async () => {
   const t = await testApp({ webhookAllow: LOOPBACK })
   const { received, url } = await endpoint(refuse)
   const { webhook_id } = (await hook(t, url, ['project.created'])).body
@@ -38,7 +38,7 @@ test('failures of a webhook’s previous address do not count against the new on
   expect([namesOf(received), namesOf(next.received)]).toEqual([['a'], ['a']])
 })
 
-test('a test that is asked for during an attempt does not wait for the next one', async () => {
+test('a test that is requested during an attempt does not wait for the next attempt', async () => {
   const t = await testApp({ webhookAllow: LOOPBACK })
   let path = ''
   const { received, url } = await endpoint(async (_, reply) => {
@@ -76,7 +76,7 @@ test('however often it is tried within it, an event is tried for a day before it
   expect(Date.parse(attempts[0].attempted_at)).toBe(begun)
 })
 
-test('at another address, what waits is tried from the first attempt on', async () => {
+test('at another address, waiting deliveries start again with the first attempt', async () => {
   const t = await testApp({ webhookAllow: LOOPBACK })
   const left = await endpoint(refuse)
   const { received, url } = await endpoint(refuse)

@@ -46,7 +46,7 @@ test('an event is posted as the API shows it, signed by Standard Webhooks', asyn
   ])
 })
 
-test('a webhook is changed, tested and deleted, and told of without its secret', async () => {
+test('a webhook is changed, tested and deleted, and its events lack its secret', async () => {
   const t = await testApp({ webhookAllow: LOOPBACK })
   const { received, url } = await endpoint((_, reply) => reply.end())
   const { webhook_id: id, secret } = await verifiedHook(t, url, ['project.created'])
@@ -102,7 +102,7 @@ test('a webhook’s creator needs the scopes to see the events that it sends', a
   expect((await blind('PATCH', path, { name: 'renamed' })).status).toBe(200)
 })
 
-test('an account has up to 20 webhooks, and each leads to an address that is none of ours', async () => {
+test('an account has up to 20 webhooks, and none leads to an address of this host', async () => {
   const t = await testApp()
   for (const url of [
     'ftp://example.com',
@@ -183,7 +183,7 @@ test('an endpoint that fails for a day is disabled, with an event; one that says
   expect((await t.call('GET', `/webhooks/${webhook_id}`)).body.disabled_reason).toBe('gone')
 })
 
-test('redirects are not followed, and of a reply no more is read than is kept', async () => {
+test('redirects are not followed, and no more of a reply is read than is kept', async () => {
   const t = await testApp({ webhookAllow: LOOPBACK })
   const secret = await endpoint((_, reply) => reply.end('secret'))
   const { received, url } = await endpoint(({ body }, reply) => {
@@ -203,7 +203,7 @@ test('redirects are not followed, and of a reply no more is read than is kept', 
   expect(secret.received).toEqual([])
 })
 
-test('a name that leads to an address of ours is not called, also when it led elsewhere before', async () => {
+test('a name that leads to an address of this host is not called, even if it led elsewhere before', async () => {
   const { received, port } = await endpoint((_, reply) => reply.end())
   let answers: string[] = ['8.8.8.8']
   const asked: string[] = []
@@ -237,7 +237,7 @@ test('a name that leads to an address of ours is not called, also when it led el
   expect(asked).toHaveLength(6)
 })
 
-test('the connection goes to the address that was looked at, under the name that was asked for', async () => {
+test('the connection goes to the address that was checked, under the requested name', async () => {
   const { received, port } = await endpoint((_, reply) => reply.end())
   let asked = 0
   // Replies after those to the challenge and the event differ, so a further request would be caught.
