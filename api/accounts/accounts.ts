@@ -97,18 +97,14 @@ export function findAccountByEmail(db: Queries, email: string) {
   return db.selectFrom('accounts').selectAll().where('email', '=', email).executeTakeFirst()
 }
 
-/**
- * Finds accounts with this address in upper or lower case. This reads all accounts, so it is only for
- * operators. @param email in lower case
- */
+/** Finds accounts by an address in any case. It reads all, so it is for operators. @param email in lower case */
 export function accountsInAnyCase(db: Queries, email: string) {
   return db.selectFrom('accounts').selectAll().where(sql<boolean>`lower(email) = ${email}`).execute()
 }
 
 /**
- * Replaces the contact address of an account, if that is `from`: by the first of the others that no account
- * has, or by none. So the next person to sign up with it gets an account of their own, and their payments are
- * not booked here.
+ * Replaces the contact address of an account, if that is `from`: by the first of the others that is free, or none.
+ * So the next person to sign up with it gets their own account, and their payments are not booked here.
  */
 export async function moveAccountEmail(
   tx: Queries,
@@ -298,8 +294,7 @@ export function smtpRights(db: Queries) {
 }
 
 /**
- * Locks the account's row and checks quotas, in one message. `requested` contains the number for each quota
- * by name (default: 1).
+ * Locks the account's row and checks quotas, in one message. `requested` is by name of quota (default: 1).
  * @throws ApiError quota_exceeded
  */
 export async function takeRoom(
@@ -334,8 +329,9 @@ export interface StatusChange {
 }
 
 /**
- * Changes an account's status; the service stops and resumes its servers at the next check. A frozen account can only
- * become active. @returns false if it is frozen, or in another status
+ * Changes an account's status; the service stops and resumes its servers at the next check. A frozen account
+ * can only become active.
+ * @returns false if it is frozen, or in another status
  */
 export function changeStatus(
   { db, clock, quotas }: Changing<Queries>,

@@ -22,7 +22,8 @@ export async function pricedFor(db: Queries, catalog: Catalog, accountId: string
 
 /**
  * Sets the prices of an account. Its existing objects are billed at these prices from this moment, once they
- * are repriced. @returns the moment
+ * are repriced.
+ * @returns the moment
  */
 export function changeTerms(
   { db, clock, quotas }: { db: Database; clock: Clock; quotas: readonly Quota[] },

@@ -95,7 +95,8 @@ export function unrevoked(db: Queries, accountId: string) {
 }
 
 /**
- * Queries the token that a column names, unless it was revoked. @param column such as 'invitations.token_id'
+ * Queries the token that a column names, unless it was revoked.
+ * @param column such as 'invitations.token_id'
  */
 export function unrevokedToken(db: Queries, column: string) {
   return db

@@ -280,7 +280,8 @@ function billed({ address_id, account_id }: AddressTable): BilledItem {
 }
 
 /**
- * Deletes some of the addresses that were released before a moment and never cost anything. @returns the number deleted
+ * Deletes some of the addresses that were released before a moment and never cost anything.
+ * @returns the number deleted
  */
 export async function forgetAddresses(db: Queries, before: number, limit: number): Promise<number> {
   const old = db

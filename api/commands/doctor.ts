@@ -103,8 +103,8 @@ async function certificate(publicName: string): Promise<Finding> {
 }
 
 /**
- * Returns the time at which a server's certificate expires. @throws Error if there is none, or it is not
- * trusted
+ * Returns the time at which a server's certificate expires.
+ * @throws Error if there is none, or it is not trusted
  */
 function validTo(host: string): Promise<string> {
   return new Promise((resolve, reject) => {

@@ -137,7 +137,8 @@ export class Exchange {
   /**
    * Reads an operation that the token may see. An operation that the token has seen stays visible, even if
    * its server moves.
-   * @param shown the number that the request has @throws ApiError not_found
+   * @param shown the number that the request has
+   * @throws ApiError not_found
    */
   async ownOperation(id: string, shown: string): Promise<Operation> {
     const operation = await this.operation(id)

@@ -106,8 +106,8 @@ export async function imageView(x: Exchange, { kind, id }: Pick<Numbered, 'kind'
 }
 
 /**
- * Returns the field of an order for the image that a request names by number or name. @throws ApiError
- * not_found
+ * Returns the field of an order for the image that a request names by number or name.
+ * @throws ApiError not_found
  */
 export async function sourceOf(x: Exchange, given: string | number): Promise<Record<string, string>> {
   const offers = await offersOf(x)

@@ -36,8 +36,8 @@ const isos: Resource = {
 }
 
 /**
- * Finds an ISO by number, or by name: first an operator's, then the oldest of the account. @throws ApiError
- * not_found
+ * Finds an ISO by number, or by name: first an operator's, then the oldest of the account.
+ * @throws ApiError not_found
  */
 async function idOf(x: Exchange, given: string | number): Promise<string> {
   const named = (await available(x)).findLast((iso) => nameOf(iso) === given)

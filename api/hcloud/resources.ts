@@ -113,8 +113,8 @@ export function protection(resource: Resource): HcloudRoute[] {
 }
 
 /**
- * Declares routes that refuse the actions that Berth lacks. @param reasons what to do instead, by the name of
- * the action
+ * Declares routes that refuse the actions that Berth lacks.
+ * @param reasons what to do instead, by the name of the action
  */
 export function refusing(many: string, reasons: Readonly<Record<string, string>>): HcloudRoute[] {
   return Object.entries(reasons).map(([name, reason]) =>

@@ -103,7 +103,8 @@ export async function startPayment(
 }
 
 /**
- * Returns the saved method that a request names, in either of two fields. @throws ApiError validation_failed
+ * Returns the saved method that a request names, in either of two fields.
+ * @throws ApiError validation_failed
  */
 function wantedMethod({ payment_method_id, method_id, save_method }: PaymentCreate): string | undefined {
   const excluding = (field: string, sentence: string) =>

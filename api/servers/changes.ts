@@ -31,8 +31,8 @@ export function resizePlan(catalog: Catalog, server: ServerTable, request: Serve
 }
 
 /**
- * Changes everything of a server but its plan. @throws ApiError validation_failed, firewall_limit_reached,
- * not_supported
+ * Changes everything of a server but its plan.
+ * @throws ApiError validation_failed, firewall_limit_reached, not_supported
  */
 export async function updateMetadata(
   { clock, capacity, catalog }: { clock: Clock; capacity: Capacity; catalog: Catalog },

@@ -82,8 +82,8 @@ export function keptCopies(db: Queries, pool: string | null) {
 }
 
 /**
- * The newest snapshot or backup of a server that can be restored. @param isThere true if its files are
- * available
+ * The newest snapshot or backup of a server that can be restored.
+ * @param isThere true if its files are available
  */
 export async function newestCopy(
   db: Queries,
