@@ -8,7 +8,9 @@ interface Mutated {
 const parts: Readonly<Record<string, Mutated>> = {
   ledger: {
     files: ['api/billing/ledger.ts'],
-    tests: ['cover', 'billing', 'unpaid', 'items'].map((name) => `test/api/billing/${name}.test.ts`),
+    tests: ['ledger', 'cover', 'billing', 'unpaid', 'items'].map(
+      (name) => `test/api/billing/${name}.test.ts`,
+    ),
   },
   states: {
     files: ['api/servers/states.ts'],

@@ -1,0 +1,178 @@
+import { expect, test } from 'vitest'
+import * as ledger from '../../../api/billing/ledger.ts'
+import type { LedgerTable } from '../../../api/billing/tables.ts'
+import { parseMoney } from '../../../api/money.ts'
+import { type TestApp, testApp } from '../../harness/app.ts'
+
+type Entry = Parameters<typeof ledger.post>[2]
+
+const charged = {
+  ...{ item_type: 'server' as const, item_id: 's', project_id: 'p' },
+  ...{ hour: 0, seconds: 60, bytes: null },
+} as const
+
+/** Books a payment, or another entry, of an account. */
+const book = (t: TestApp, amount: string, more: Partial<Entry> = {}) =>
+  ledger.post(t.db, t.clock, {
+    ...{ accountId: t.accountId, type: 'payment', amount: parseMoney(amount), description: 'test' },
+    ...more,
+  })
+const setLedger = (t: TestApp, values: Partial<LedgerTable>) =>
+  t.db.updateTable('ledgers').set(values).where('account_id', '=', t.accountId).execute()
+const ledgerOf = async (t: TestApp) => (await ledger.ledgersOf(t.db, [t.accountId])).get(t.accountId)
+const entriesOf = (t: TestApp) =>
+  t.db
+    .selectFrom('transactions')
+    .selectAll()
+    .where('account_id', '=', t.accountId)
+    .orderBy('sequence')
+    .execute()
+const bookings = async (t: TestApp) =>
+  (await t.db.selectFrom('events').select(['type', 'data']).where('account_id', '=', t.accountId).execute())
+    .filter(({ type }) => type === 'balance.topped_up')
+    .map(({ data }) => JSON.parse(data))
+
+test('each entry goes on from the balance of the one before, and only charges are for an item', async () => {
+  const t = await testApp({ balance: '0' })
+  const first = await book(t, '100', { reference: 'a' })
+  await book(t, '-30', { type: 'correction' })
+  const charge = { type: 'charge', amount: -parseMoney('20'), description: 'test', charged } as const
+  await ledger.charge(t.db, [{ accountId: t.accountId, ...charge }], t.clock.now())
+  const none = {
+    item_type: null,
+    item_id: null,
+    server_id: null,
+    hour: null,
+    seconds: null,
+    first_hour: null,
+  }
+  expect(first).toMatchObject({ isNew: true, entry: { sequence: 1, balance_after: parseMoney('100') } })
+  expect(await entriesOf(t)).toMatchObject([
+    { ...none, sequence: 1, previous: null, balance_before: 0, balance_after: 1_000_000, reference: 'a' },
+    { ...none, sequence: 2, previous: 1, balance_before: 1_000_000, balance_after: 700_000, reference: null },
+    { ...charged, sequence: 3, previous: 2, server_id: 's', balance_after: 500_000, type: 'charge' },
+  ])
+  expect(await ledger.balanceOf(t.db, t.accountId)).toBe(500_000)
+})
+
+test('a repeat of a reference books nothing, and one of another entry is refused with what it was', async () => {
+  const t = await testApp({ balance: '0' })
+  const first = await book(t, '100', { reference: 'a' })
+  expect(await book(t, '100', { reference: 'a' })).toEqual({ entry: first.entry, isNew: false })
+  const message = 'the reference a was used for an entry of 100.00'
+  await expect(book(t, '99', { reference: 'a' })).rejects.toThrow(new Error(`${message}, not 99.00`))
+  const other = { accountId: await t.makeAccount('0'), reference: 'a' }
+  await expect(book(t, '100', other)).rejects.toThrow(new Error(`${message} in the account ${t.accountId}`))
+  await expect(book(t, '7', other)).rejects.toThrow(new Error(`${message} in the account ${t.accountId}`))
+  expect(await ledger.balanceOf(t.db, t.accountId)).toBe(parseMoney('100'))
+  expect(await ledger.balanceOf(t.db, other.accountId)).toBe(0)
+  expect(await ledger.isBooked(t.db, t.accountId, 'a')).toBe(true)
+  expect(await ledger.isBooked(t.db, other.accountId, 'a')).toBe(false)
+  expect(await ledger.isBooked(t.db, t.accountId, 'b')).toBe(false)
+})
+
+test('entries without a reference are each booked, however alike', async () => {
+  const t = await testApp({ balance: '0' })
+  expect([await book(t, '100'), await book(t, '100')]).toMatchObject([{ isNew: true }, { isNew: true }])
+  expect(await ledger.balanceOf(t.db, t.accountId)).toBe(parseMoney('200'))
+})
+
+test('only payments count as paid, less what is charged back', async () => {
+  const t = await testApp({ balance: '0' })
+  await book(t, '100')
+  await book(t, '50', { type: 'refund' })
+  await book(t, '20', { type: 'correction' })
+  await book(t, '-30')
+  expect(await ledger.paidBy(t.db, t.accountId)).toBe(parseMoney('70'))
+  expect(await ledger.fundsLeft(t.db, t.accountId)).toBe(parseMoney('140'))
+  const nobody = await t.makeAccount('0')
+  expect(await ledger.paidBy(t.db, nobody)).toBe(0)
+  expect(await ledger.fundsLeft(t.db, nobody)).toBe(0)
+})
+
+test('money received is told with the balance that it makes; money taken is not a top-up', async () => {
+  const t = await testApp({ balance: '0' })
+  await book(t, '100')
+  await book(t, '-30')
+  await book(t, '0', { type: 'correction' })
+  await book(t, '5', { type: 'refund' })
+  expect(await bookings(t)).toEqual([
+    { amount: '100.00', balance: '100.00' },
+    { amount: '5.00', balance: '75.00' },
+  ])
+})
+
+test('money received ends a low balance at once, and a used-up one only when something is left to spend', async () => {
+  const t = await testApp({ balance: '0' })
+  await book(t, '-100', { type: 'correction' })
+  await setLedger(t, { low_since: 5, depleted_since: 6, top_up_at: 7, top_up_below: parseMoney('50') })
+  await book(t, '-1', { type: 'correction' })
+  await book(t, '0', { type: 'correction' })
+  expect(await ledgerOf(t)).toMatchObject({ low_since: 5, depleted_since: 6, top_up_at: 7 })
+  await book(t, '101')
+  expect(await ledgerOf(t)).toMatchObject({ low_since: null, depleted_since: 6, top_up_at: 7 })
+  await book(t, '0.01')
+  expect(await ledgerOf(t)).toMatchObject({ depleted_since: null, top_up_at: 7 })
+  await book(t, '100')
+  expect(await ledgerOf(t)).toMatchObject({ top_up_at: 0 })
+})
+
+test('grace is over at its moment, or once all that was ever paid is owed', async () => {
+  const t = await testApp({ balance: '0' })
+  await book(t, '100')
+  const isOverdue = async (at: number) => (await ledger.accountsOverdue(t.db, at).execute()).length > 0
+  expect(await isOverdue(Number.MAX_SAFE_INTEGER)).toBe(false)
+  await book(t, '-199.99', { type: 'correction' })
+  await setLedger(t, { depleted_since: 10 })
+  expect([await isOverdue(9), await isOverdue(10), await isOverdue(11)]).toEqual([false, true, true])
+  await ledger.requireGrace(t.db, t.accountId, 1, 9)
+  await ledger.requireGrace(t.db, await t.makeAccount('0'), 1, 10)
+  const refusal = ledger.requireGrace(t.db, t.accountId, 1, 10)
+  await expect(refusal).rejects.toMatchObject({
+    message: expect.stringMatching(
+      /^The balance is used up\. At least 0\.01 rubles are required, .*; -99\.99 is/,
+    ),
+  })
+  await book(t, '-0.01', { type: 'correction' })
+  expect(await isOverdue(9)).toBe(true)
+  await setLedger(t, { credit_limit: 1 })
+  expect(await isOverdue(9)).toBe(false)
+})
+
+test('an account can spend its balance and its credit limit, and nothing once both are used up', async () => {
+  const t = await testApp({ balance: '0' })
+  await book(t, '-100', { type: 'correction' })
+  const inCredit = async () => (await ledger.accountsInCredit(t.db).execute()).map((row) => row.account_id)
+  await setLedger(t, { credit_limit: parseMoney('100') })
+  expect(await inCredit()).toEqual([])
+  await setLedger(t, { credit_limit: parseMoney('100') + 1 })
+  expect(await inCredit()).toEqual([t.accountId])
+  expect(await ledger.fundsLeft(t.db, t.accountId)).toBe(1)
+})
+
+test('a day of everything is required, rounded up to a kopeck, and exactly that is enough', () => {
+  expect([0, 1, 4, 5, 25, 100].map(ledger.coverOf)).toEqual([0, 100, 100, 200, 600, 2400])
+  ledger.requireFunds(2400, 100)
+  expect(() => ledger.requireFunds(2300, 100)).toThrow(
+    'The balance must cover all servers of the account. At least 0.24 rubles are required, for the first 24 hours; 0.23 is available. Top up the balance first.',
+  )
+})
+
+test('more charges than one statement takes are all booked, each in its account', async () => {
+  const t = await testApp({ balance: '0' })
+  const other = await t.makeAccount('0')
+  const entry = { type: 'charge', amount: -1, description: 'test' } as const
+  const accounts = Array.from({ length: 2001 }, (_, index) => (index === 2000 ? other : t.accountId))
+  const charges = accounts.map((accountId, hour) => ({
+    ...{ ...entry, accountId },
+    charged: { ...charged, hour },
+  }))
+  await ledger.charge(t.db, charges, 0)
+  await ledger.charge(t.db, [], 0)
+  expect([await ledger.balanceOf(t.db, t.accountId), await ledger.balanceOf(t.db, other)]).toEqual([
+    -2000, -1,
+  ])
+  expect((await entriesOf(t)).map(({ sequence }) => sequence)).toEqual(
+    Array.from({ length: 2000 }, (_, index) => index + 1),
+  )
+})
