@@ -344,7 +344,12 @@ function systemRoutes(options: OperatorServerOptions): Route[] {
         server_state_conflict: conflict('reset_password', 'stopped'),
         not_supported: { feature: 'reset_password' },
       },
-      errors: [...STATE_ERRORS, accountProblems.account_suspended, catalogProblems.not_supported],
+      errors: [
+        ...STATE_ERRORS,
+        accountProblems.account_suspended,
+        billingProblems.insufficient_balance,
+        catalogProblems.not_supported,
+      ],
       run: ({ loaded, remember }) =>
         operated.begun(options, loaded, {}, () => resetPassword(options, loaded, remember)),
     }),

@@ -123,6 +123,9 @@ const onOwnSystem: readonly Action[] = ['reset_password', 'snapshot']
  */
 const whileCopying: readonly Action[] = ['console', 'update', 'delete']
 
+/** The actions on a server that the operator wants suspended. Others would keep it busy, so that it never is. */
+export const whileHeld: readonly Action[] = ['stop', ...whileCopying]
+
 /** A forced stop replaces an operation that turns the machine off anyway. */
 const forcedStopIn: readonly ServerStatus[] = [
   ...allowedIn.stop,

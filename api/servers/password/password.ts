@@ -1,3 +1,4 @@
+import { requireGrace } from '../../billing/ledger.ts'
 import type { Capacity } from '../../catalog/capacity.ts'
 import type { Clock } from '../../clock.ts'
 import type { Database } from '../../database/database.ts'
@@ -17,14 +18,16 @@ export interface PasswordOptions {
   capacity: Capacity
   secrets: Secrets
   engine: Engine
+  /** Time that servers keep running after the balance is used up. */
+  graceMs: number
 }
 
 /**
  * Begins to set a new password for the login user of a running server.
- * @throws ApiError server_not_found, server_state_conflict, operation_in_progress, not_supported
+ * @throws ApiError server_not_found, server_state_conflict, operation_in_progress, insufficient_balance, not_supported
  */
 export async function resetPassword(
-  { db, clock, capacity, secrets, engine }: PasswordOptions,
+  { db, clock, capacity, secrets, engine, graceMs }: PasswordOptions,
   loaded: ServerTable,
   remember: Remember,
 ): Promise<Started> {
@@ -33,9 +36,12 @@ export async function resetPassword(
   const started = await db.transaction().execute(async (tx) => {
     const server = found(await lockServer(tx, loaded.server_id), serverProblems.server_not_found)
     await guard(tx, server, 'reset_password')
+    const now = clock.now()
+    // Otherwise a guest that never takes one would keep its server from being suspended.
+    await requireGrace(tx, server.account_id, server.price_hour, now - graceMs)
     // The reason stays, because a new password changes nothing about how the guest boots.
     const change = { status_reason: server.status_reason }
-    const begun = await begin(tx, server, 'reset_password', { password }, { now: clock.now(), change })
+    const begun = await begin(tx, server, 'reset_password', { password }, { now, change })
     await remember(tx, begun.operation.operation_id)
     return begun
   })

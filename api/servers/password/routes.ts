@@ -1,3 +1,4 @@
+import { billingProblems } from '../../billing/schema.ts'
 import { catalogProblems } from '../../catalog/schema.ts'
 import { type Route, route } from '../../http/contract/route.ts'
 import type { OperationSchemas } from '../../operations/schema.ts'
@@ -30,7 +31,7 @@ export function passwordRoutes(options: PasswordRoutesOptions): Route[] {
         server_state_conflict: conflict('reset_password', 'stopped'),
         not_supported: { feature: 'reset_password' },
       },
-      errors: [...STATE_ERRORS, catalogProblems.not_supported],
+      errors: [...STATE_ERRORS, billingProblems.insufficient_balance, catalogProblems.not_supported],
       run: async ({ loaded, remember, setHeader }) =>
         accepted((await resetPassword(options, loaded, remember)).operation, setHeader),
       recover: acceptedBefore(options),

@@ -170,7 +170,7 @@ test('a running guest is charged, even if it never answers or is deleted while i
   expect(await charges(t, failed.server_id)).toEqual([])
 })
 
-test('no action gets around an empty balance: not reboot after reboot, not a reboot out of an error, not a resize', async () => {
+test('no action gets around an empty balance: not reboot after reboot, not new passwords, not a reboot out of an error, not a resize', async () => {
   const t = await testApp({ balance: '10' })
   const id = await make(t, CUSTOM)
   await t.call('POST', `/servers/${id}/stop`, { force: true })
@@ -186,6 +186,7 @@ test('no action gets around an empty balance: not reboot after reboot, not a reb
   await t.finish()
   t.clock.advance(24 * HOUR)
   expect(await t.call('POST', `/servers/${id}/reboot`, { force: true })).toMatchObject({ status: 402 })
+  expect(await t.call('POST', `/servers/${id}/reset_password`)).toMatchObject({ status: 402 })
   await t.db.updateTable('servers').set({ status: 'error' }).execute()
   expect(await t.call('POST', `/servers/${id}/reboot`)).toMatchObject({ status: 402 })
 })

@@ -111,6 +111,28 @@ test('a server is suspended after its operation in progress, and one that was st
   expect((await shop('POST', `${path}/resume`, reason)).body.status).toBe('stopped')
 })
 
+test("an owner can't keep a server busy that the operator suspends", async () => {
+  const { t, shop } = await withShop({ simulator: { bootMs: 200_000 } })
+  const id = await make(t, { name: 'web-1' })
+  await t.call('POST', `/servers/${id}/reboot`, { force: true })
+  await t.work()
+  expect((await shop('POST', `/operator/servers/${id}/suspend`, reason)).body.status).toBe('rebooting')
+  await t.finish()
+  for (const action of ['reboot', 'reset_password', 'rebuild', 'rescue']) {
+    const body = action === 'rebuild' ? { template: 'micro' } : {}
+    const tried = await t.call('POST', `/servers/${id}/${action}`, body)
+    expect([action, ...codeOf(tried)]).toEqual([action, 409, 'server_state_conflict'])
+    expect(tried.body.detail).toContain('Sends spam')
+  }
+  expect(codeOf(await t.call('POST', '/snapshots', { server_id: id }))).toEqual([
+    409,
+    'server_state_conflict',
+  ])
+  expect((await t.call('PATCH', `/servers/${id}`, { name: 'web-2' })).status).toBe(200)
+  await look(t)
+  expect(await read(t, id)).toMatchObject({ status: 'suspended', name: 'web-2' })
+})
+
 test('a server that both its account and the operator suspend resumes when both let it', async () => {
   const { t, shop } = await withShop({ keepSuspendedMs: 30 * DAY_MS })
   const id = await make(t, { name: 'web-1' })
