@@ -3,7 +3,7 @@ import { lockAccount } from '../accounts/accounts.ts'
 import { requireRoom } from '../accounts/quotas.ts'
 import { frozenAccounts } from '../accounts/status.ts'
 import { findZone, onSale, unknownZone } from '../catalog/file.ts'
-import type { Database, Queries } from '../database/database.ts'
+import { type Database, inTransactions, type Queries } from '../database/database.ts'
 import { labelsColumn } from '../database/labels.ts'
 import { DriverError } from '../drivers/driver.ts'
 import type { Quota } from '../feature.ts'
@@ -15,7 +15,15 @@ import { tell } from './events.ts'
 import { type ImageCreate, imageProblems } from './image-schema.ts'
 import { beginImport, type ImagesOptions, type ImportedType, imageQuota, NO_SERVER } from './images.ts'
 import { isoQuota } from './isos.ts'
-import { dropSnapshot, insertSnapshot, lockSnapshot, requireSnapshot, writeSnapshot } from './snapshots.ts'
+import {
+  type Covering,
+  coverSnapshot,
+  dropSnapshot,
+  insertSnapshot,
+  lockSnapshot,
+  requireSnapshot,
+  writeSnapshot,
+} from './snapshots.ts'
 import type { SnapshotTable } from './tables.ts'
 import { billedGb } from './view.ts'
 
@@ -87,18 +95,21 @@ export async function createFromFile(
 }
 
 /**
- * Records the size of a file that the service fetches, once the size is known.
- * @throws ApiError quota_exceeded, image_not_found
+ * Records the size of a file that the service fetches, once the size is known, and checks the cost of its image.
+ * @throws ApiError quota_exceeded, insufficient_balance, image_not_found
  */
 export async function announceFile(
   tx: Queries,
-  { account_id, snapshot_id }: SnapshotTable,
-  content_bytes: number,
+  options: Covering,
+  { account_id, snapshot_id, zone_slug }: SnapshotTable,
+  { content_bytes, now }: { content_bytes: number; now: number },
 ): Promise<void> {
   const account = await lockAccount(tx, account_id)
   const row = found(await lockSnapshot(tx, snapshot_id), imageProblems.image_not_found)
   if (row.content_bytes === content_bytes) return
-  await requireRoom(tx, account, fileQuota, billedGb(content_bytes))
+  const disk_gb = billedGb(content_bytes)
+  await requireRoom(tx, account, fileQuota, disk_gb)
+  await coverSnapshot(tx, options, { account_id, zone_slug, disk_gb }, now)
   await writeSnapshot(tx, snapshot_id, { content_bytes })
 }
 
@@ -223,9 +234,8 @@ export async function dropIdleUploads(db: Database, before: number, limit: numbe
     .where('account_id', 'not in', frozenAccounts(db))
     .limit(limit)
     .execute()
-  for (const { snapshot_id } of idle)
-    await db
-      .transaction()
-      .execute((tx) => dropSnapshot(tx, snapshot_id, before + UPLOAD_DAYS * 24 * 3600_000))
+  await inTransactions(db, idle, (tx, { snapshot_id }) =>
+    dropSnapshot(tx, snapshot_id, before + UPLOAD_DAYS * 24 * 3600_000),
+  )
   return idle.length
 }

@@ -1,5 +1,4 @@
 import type { FastifyBaseLogger as Logger } from 'fastify'
-import type { Catalog } from '../catalog/file.ts'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import { DriverError } from '../drivers/driver.ts'
@@ -11,13 +10,12 @@ import { DownloadError, type DownloadOptions, fetchPart } from './download.ts'
 import { announceFile } from './image-files.ts'
 import type { ImportData } from './images.ts'
 import type { Offsite } from './offsite.ts'
-import { finishSnapshot } from './snapshots.ts'
+import { type Covering, finishSnapshot } from './snapshots.ts'
 import type { SnapshotTable } from './tables.ts'
 
-export interface ImportOptions {
+export interface ImportOptions extends Covering {
   db: Database
   clock: Clock
-  catalog: Catalog
   drivers: Drivers
   downloads: DownloadOptions
   log: Logger
@@ -60,13 +58,15 @@ const TRIES = 4
 type ImportStep = Step<ImportData, SnapshotTable | undefined>
 
 /** Fetches the next part of a file. */
-function downloadStep({ db, drivers, downloads, log }: ImportOptions): ImportStep {
+function downloadStep(options: ImportOptions): ImportStep {
+  const { db, clock, drivers, downloads, log } = options
   return async ({ operation_id, subject_id, data, attempt }, signal, row) => {
     if (!row || row.deleted_at !== null) return DELETED
     const { url = '', received = 0 } = data
     try {
       const { content, bytes, total, version } = await fetchPart(url, received, downloads, signal)
-      if (received === 0) await db.transaction().execute((tx) => announceFile(tx, row, total))
+      const size = { content_bytes: total, now: clock.now() }
+      if (received === 0) await db.transaction().execute((tx) => announceFile(tx, options, row, size))
       else if (total !== data.total || version !== data.version)
         return fail('image_unreachable', 'The file changed while it was fetched. Try again.')
       await drivers.at(row.pool).receive(subject_id, received, content)

@@ -121,19 +121,37 @@ type Begun = Pick<
  */
 export async function requireSnapshot(
   tx: Queries,
-  {
-    catalog,
-    requireCover,
-  }: { catalog: Catalog; requireCover: (tx: Queries, accountId: string, added: number) => Promise<void> },
-  { account_id, zone_slug, disk_gb }: { account_id: string; zone_slug: string; disk_gb: number },
+  options: Covering,
+  copy: Covered,
   now: number,
   quota = snapshotQuota,
 ): Promise<Limited> {
-  const account = await takeRoom(tx, account_id, [quota])
+  const account = await takeRoom(tx, copy.account_id, [quota])
+  await coverSnapshot(tx, options, copy, now)
+  return account
+}
+
+/** Parts that check what a snapshot or an image will cost. */
+export interface Covering {
+  catalog: Catalog
+  requireCover: (tx: Queries, accountId: string, added: number) => Promise<void>
+}
+
+type Covered = Pick<SnapshotTable, 'account_id' | 'zone_slug' | 'disk_gb'>
+
+/**
+ * Checks that the balance of an account, whose row is locked, lasts with another snapshot or image of a size.
+ * @throws ApiError insufficient_balance
+ */
+export async function coverSnapshot(
+  tx: Queries,
+  { catalog, requireCover }: Covering,
+  { account_id, zone_slug, disk_gb }: Covered,
+  now: number,
+): Promise<void> {
   const priced = await pricedFor(tx, catalog, account_id)
   const { price_hour } = snapshotPrice(priced, zone_slug, disk_gb, now)
   if (price_hour > 0) await requireCover(tx, account_id, price_hour)
-  return account
 }
 
 /** Writes the row of a snapshot or an image that has begun. */

@@ -43,8 +43,8 @@ export function renting(options: Wired, capacity: Capacity, turns: Turns) {
   const procedures = {
     [SERVER_SUBJECT]: serverProcedures(steps),
     [NETWORK_SUBJECT]: networkProcedures(steps),
-    [IMAGE_SUBJECT]: imageProcedures(steps),
-    [ISO_SUBJECT]: imageProcedures(steps),
+    [IMAGE_SUBJECT]: imageProcedures({ ...steps, requireCover }),
+    [ISO_SUBJECT]: imageProcedures({ ...steps, requireCover }),
     [DRIVE_SUBJECT]: driveProcedures(steps),
     [VOLUME_SUBJECT]: volumeProcedures(steps),
   }

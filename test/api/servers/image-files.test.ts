@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { expect, onTestFinished, test } from 'vitest'
+import { parseCatalog } from '../../../api/catalog/file.ts'
 import { DriverError } from '../../../api/drivers/driver.ts'
-import { type TestApp, testApp } from '../../harness/app.ts'
+import { catalogText, type TestApp, testApp } from '../../harness/app.ts'
 import { issues, make, order as orderOf } from '../harness/ordering.ts'
 
 const MIB = 2 ** 20
@@ -244,5 +245,22 @@ test('a name that leads to a private address when it is fetched is refused then'
   expect(made).toMatchObject({
     status: 'error',
     status_reason: 'The address of the host is not on the public internet.',
+  })
+})
+
+test('the balance must cover an image that is fetched, once the size of its file is known', async () => {
+  const price = 'disk_gb_month_rub: "6.00",'
+  const text = catalogText.replaceAll(price, `${price} snapshot_gb_month_rub: "30.00",`)
+  const catalog = parseCatalog(text, 'catalog.yaml')
+  const t = await testApp({ downloadAllow: [LOOPBACK], balance: '0.50', catalog })
+  const file = diskOf(20 * MIB)
+  const base = await fileServer((request, reply) => sendRange(file, request, reply))
+  const { zone_slug } = await orderOf(t.call)
+  const { body } = await t.call('POST', '/images', { name: 'own', url: `${base}/disk`, zone_slug })
+  await t.finish()
+  const failed = await image(t, body.image_id)
+  expect(failed).toMatchObject({
+    status: 'error',
+    status_reason: expect.stringContaining('Top up the balance'),
   })
 })

@@ -16,6 +16,7 @@ import { volumesOf } from '../../../api/drivers/simulator/volumes.ts'
 import { parseMoney } from '../../../api/money.ts'
 import { noPeers } from '../../../api/processes/peers.ts'
 import { Secrets } from '../../../api/secrets.ts'
+import { requireCover } from '../../../api/servers/commitment.ts'
 import { Connectivity } from '../../../api/servers/lifecycle/connectivity.ts'
 import { serverProcedures } from '../../../api/servers/lifecycle/procedures.ts'
 import { imageProcedures } from '../../../api/snapshots/image-import.ts'
@@ -121,7 +122,7 @@ async function open(folder: string, fate: Fate) {
   const procedures = {
     ...serverProcedures({ ...parts, connectivity, offsite }),
     ...volumeProcedures(parts),
-    ...imageProcedures({ ...parts, downloads, offsite }),
+    ...imageProcedures({ ...parts, downloads, offsite, requireCover }),
   }
   const steps = Object.entries(procedures).flatMap(([type, { steps }]) =>
     steps.map((step) => ({ type, step })),
