@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger as Logger } from 'fastify'
 import { listAccounts } from './accounts/accounts.ts'
 import type { Clock } from './clock.ts'
-import type { Database } from './database/database.ts'
+import { attemptAll, type Database } from './database/database.ts'
 import type { Cleaning } from './feature.ts'
 import { Loop } from './loop.ts'
 import type { Peers } from './processes/peers.ts'
@@ -21,7 +21,10 @@ interface RetentionOptions {
   cleaning: readonly Cleaning[]
 }
 
-/** Deletes rows that are too old, and those of which an account has too many, in steps that block nobody for long. */
+/**
+ * Deletes rows that are too old, and those of which an account has too many, in steps that block nobody for long. Rows
+ * that can't be deleted keep no others.
+ */
 export class Retention {
   readonly #options: RetentionOptions
   readonly #loop: Loop
@@ -49,20 +52,28 @@ export class Retention {
   async look(): Promise<void> {
     const { db, clock, cleaning } = this.#options
     const now = clock.now()
-    for (const { days, delete: remove } of cleaning.flatMap(({ old = {} }) => Object.values(old)))
-      await inSteps((limit) => remove(db, now - days * DAY_MS, limit))
+    const works = cleaning
+      .flatMap(({ old = {} }) => Object.values(old))
+      .map(({ days, delete: remove }) => () => {
+        return inSteps((limit) => remove(db, now - days * DAY_MS, limit))
+      })
     // The clock may have been set back: then the next time must not be put off for as long.
-    if (Math.abs(now - this.#accountsLookedAt) < ACCOUNTS_EVERY_MS) return
-    this.#accountsLookedAt = now
-    await this.#boundAccounts(now)
+    if (Math.abs(now - this.#accountsLookedAt) >= ACCOUNTS_EVERY_MS) {
+      this.#accountsLookedAt = now
+      works.push(() => this.#boundAccounts(now))
+    }
+    await attemptAll(works)
   }
 
   async #boundAccounts(now: number): Promise<void> {
     const { db, cleaning } = this.#options
     const bounds = cleaning.flatMap(({ excess = {} }) => Object.values(excess))
-    for (const { account_id: accountId } of await listAccounts(db))
-      for (const { most, delete: remove } of bounds)
-        await inSteps((limit) => remove(db, accountId, most, limit, now))
+    const works = (await listAccounts(db)).flatMap(({ account_id: accountId }) =>
+      bounds.map(({ most, delete: remove }) => () => {
+        return inSteps((limit) => remove(db, accountId, most, limit, now))
+      }),
+    )
+    await attemptAll(works)
   }
 }
 

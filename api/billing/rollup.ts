@@ -19,6 +19,8 @@ export interface RollingUp {
   hasDocuments: boolean
   /** The entries of one transaction, for which other writers wait (default: 2,000; more for accounts with many items). */
   entriesAtOnce?: number
+  /** The accounts that failed in the previous round: they stay the first, and others come after them (default: 0). */
+  failedBefore?: number
   /** Called for an account whose charges could not be rolled up. */
   onFault?: (accountId: string, error: unknown) => void
 }
@@ -42,10 +44,11 @@ interface Place {
  * charges, those of an item are replaced by one entry with their sum, in the place of the last. All balances around
  * the run stay the same, as do the sums by item, project and month. Each step is a transaction that locks the
  * account's ledger and notes its place. So any number of processes may do this, and die at any time.
+ * @returns the number of accounts that failed
  */
-export async function rollUpDue(options: RollingUp): Promise<void> {
-  const { db, clock, keepMs, hasDocuments, entriesAtOnce = 2_000, onFault } = options
-  if (keepMs === null) return
+export async function rollUpDue(options: RollingUp): Promise<number> {
+  const { db, clock, keepMs, hasDocuments, entriesAtOnce = 2_000, failedBefore = 0, onFault } = options
+  if (keepMs === null) return 0
   const bookedBefore = clock.now() - keepMs
   const until = monthStart(bookedBefore)
   const due = await db
@@ -58,9 +61,10 @@ export async function rollUpDue(options: RollingUp): Promise<void> {
       query.where((eb) => eb.or([eb('documented_until', '=', 0), eb('documented_until', '>=', until)])),
     )
     .orderBy('rolled_until')
-    .limit(ACCOUNTS_AT_ONCE)
+    .limit(ACCOUNTS_AT_ONCE + failedBefore)
     .execute()
   let left = ENTRIES_A_ROUND
+  let failed = 0
   for (const { account_id: accountId, rolled_until: from } of due)
     try {
       const stretch = { accountId, from, until, bookedBefore }
@@ -70,8 +74,10 @@ export async function rollUpDue(options: RollingUp): Promise<void> {
         left = await rollUpMonth(db, month, { limit: entriesAtOnce, left })
       }
     } catch (error) {
+      failed += 1
       onFault?.(accountId, error)
     }
+  return failed
 }
 
 /** Narrows a stretch to its first month with charges; returns it unchanged if it has none. */

@@ -4,7 +4,7 @@ import { ledgersOf, lockLedgers, post } from '../billing/ledger.ts'
 import type { LedgerTable } from '../billing/tables.ts'
 import { chargedAfter } from '../billing/usage.ts'
 import type { Clock } from '../clock.ts'
-import { type Database, inTransactions, type Queries } from '../database/database.ts'
+import { type Database, isLockFailure, type Queries } from '../database/database.ts'
 import { deleteFound } from '../database/deletion.ts'
 import { type Page, pageOf } from '../database/page.ts'
 import { prepared } from '../database/prepared.ts'
@@ -19,6 +19,7 @@ const DAY_MS = 24 * 3600_000
 const AT_ONCE = 50
 /** The pause before a credit is checked again while its last hours are not charged yet. */
 const CHARGED_IN_MS = 10 * 60_000
+const AFTER_FAULT_MS = 3600_000
 
 interface Place {
   db: Database
@@ -117,13 +118,31 @@ async function settle(tx: Queries, ledger: LedgerTable, now: number): Promise<Cr
 /**
  * Books the expiry of due credits, each once, in a transaction of its account. No more expires than charges, debits and
  * refunds have left of the balance.
+ * @param place.onFault is called for an account that failed, which is tried again in an hour
  * @returns the number of accounts checked, at most AT_ONCE
  */
-export async function expireDue({ db, clock }: Place): Promise<number> {
-  const due = await dueCredits.all(db, { now: clock.now() })
-  const accountIds = [...new Set(due.map(({ account_id }) => account_id))]
-  await inTransactions(db, accountIds, (tx, accountId) => expireOf(tx, clock, accountId))
-  return accountIds.length
+export async function expireDue({
+  db,
+  clock,
+  onFault,
+}: Place & { onFault?: (accountId: string, error: unknown) => void }): Promise<number> {
+  const now = clock.now()
+  const due = await dueCredits.all(db, { now })
+  const accountIds = new Set(due.map(({ account_id }) => account_id))
+  for (const accountId of accountIds)
+    try {
+      await db.transaction().execute((tx) => expireOf(tx, clock, accountId))
+    } catch (error) {
+      if (isLockFailure(error)) continue
+      onFault?.(accountId, error)
+      await db
+        .updateTable('credits')
+        .set({ look_at: now + AFTER_FAULT_MS })
+        .where('account_id', '=', accountId)
+        .where('look_at', '<=', now)
+        .execute()
+    }
+  return accountIds.size
 }
 
 const dueCredits = prepared((db, { now }: { now: number }) =>

@@ -115,8 +115,9 @@ export const migrations: Record<string, () => Promise<Migration>> = {
 }
 
 /**
- * Changes all rows that a query finds, each in a transaction of its own.
+ * Changes all rows that a query finds, each in a transaction of its own. One that fails keeps no other from it.
  * @param some finds some of the rows that are not changed yet
+ * @throws as inTransactions, once only rows that failed are left
  */
 export async function changeEach<Row>(
   db: Database,
@@ -124,7 +125,11 @@ export async function changeEach<Row>(
   change: (tx: Queries, row: Row) => Promise<void>,
 ): Promise<void> {
   for (let rows = await some.execute(); rows.length > 0; rows = await some.execute())
-    for (const row of rows) await db.transaction().execute((tx) => change(tx, row))
+    try {
+      await inTransactions(db, rows, change)
+    } catch (error) {
+      if (failuresIn(error) === rows.length || (isUnavailable(error) && !isLockFailure(error))) throw error
+    }
 }
 
 /** Runs a function in the given transaction, or in a new one. */
@@ -249,16 +254,29 @@ export async function inTransactions<Item>(
   items: readonly Item[],
   work: (tx: Queries, item: Item) => Promise<void>,
 ): Promise<void> {
+  await attemptAll(items.map((item) => () => db.transaction().execute((tx) => work(tx, item))))
+}
+
+/**
+ * Does one work after the other. One that fails keeps no other from being done, unless the database is away.
+ * @throws an only failure, or an AggregateError, once the others are done
+ */
+export async function attemptAll(works: readonly (() => Promise<unknown>)[]): Promise<void> {
   const failures: unknown[] = []
-  for (const item of items)
+  for (const work of works)
     try {
-      await db.transaction().execute((tx) => work(tx, item))
+      await work()
     } catch (error) {
       if (isUnavailable(error) && !isLockFailure(error)) throw error
       failures.push(error)
     }
-  if (failures.length > 1) throw new AggregateError(failures, `${failures.length} of ${items.length} failed`)
+  if (failures.length > 1) throw new AggregateError(failures, `${failures.length} of ${works.length} failed`)
   if (failures.length > 0) throw failures[0]
+}
+
+/** The number of failures that inTransactions reports by an error. */
+export function failuresIn(error: unknown): number {
+  return error instanceof AggregateError ? error.errors.length : 1
 }
 
 /** SQLite's BUSY, READONLY, IOERR, FULL and CANTOPEN. */

@@ -2,7 +2,7 @@ import { changedTerms, pricedFor, settleTerms } from '../accounts/prices.ts'
 import { repriceAddresses, repriceAddressesOf } from '../addresses/taking.ts'
 import { type Catalog, findZone } from '../catalog/file.ts'
 import { type Plan, resolvePlan } from '../catalog/plans.ts'
-import { changeEach, type Database, type Queries } from '../database/database.ts'
+import { attemptAll, changeEach, type Database, type Queries } from '../database/database.ts'
 import { repriceSnapshots, repriceSnapshotsOf } from '../snapshots/billing.ts'
 import { repriceVolumes, repriceVolumesOf } from '../volumes/repricing.ts'
 import { backupPriceIf, billServer } from './backup-pricing.ts'
@@ -21,17 +21,21 @@ export async function reprice(db: Database, catalog: Catalog, now: number): Prom
   )
   for (const { entry, at } of due.sort((a, b) => a.at - b.at || a.entry.from - b.entry.from)) {
     const servers = pricedBefore(db, entry.zoneSlug, entry.cpuType, entry.from)
-    await changeEach(db, servers, async (tx, { server_id }) => {
-      const server = await lockServer(tx, server_id)
-      if (!server || server.priced_at >= entry.from) return
-      await moveToPrice(tx, await pricedFor(tx, catalog, server.account_id), server, entry.from, at)
-    })
+    const works = [
+      () =>
+        changeEach(db, servers, async (tx, { server_id }) => {
+          const server = await lockServer(tx, server_id)
+          if (!server || server.priced_at >= entry.from) return
+          await moveToPrice(tx, await pricedFor(tx, catalog, server.account_id), server, entry.from, at)
+        }),
+    ]
     const zone = findZone(catalog, entry.zoneSlug)
-    // Their price is that of the zone's first CPU type.
-    if (zone?.cpu_types[0] !== entry.cpuType) continue
-    await repriceAddresses(db, catalog, zone, { from: entry.from, at, now })
-    await repriceSnapshots(db, catalog, zone, { from: entry.from, at, now })
-    await repriceVolumes(db, catalog, zone, { from: entry.from, at, now })
+    const times = { from: entry.from, at, now }
+    // The price of all others is that of the zone's first CPU type.
+    if (zone?.cpu_types[0] === entry.cpuType)
+      for (const work of [repriceAddresses, repriceSnapshots, repriceVolumes])
+        works.push(() => work(db, catalog, zone, times))
+    await attemptAll(works)
   }
 }
 

@@ -2,7 +2,13 @@ import { findAccount } from '../accounts/accounts.ts'
 import type { AccountTable } from '../accounts/tables.ts'
 import { fundsLeft } from '../billing/ledger.ts'
 import type { Clock } from '../clock.ts'
-import { type Database, inTransaction, type Queries } from '../database/database.ts'
+import {
+  attemptAll,
+  type Database,
+  inTransaction,
+  inTransactions,
+  type Queries,
+} from '../database/database.ts'
 import { found } from '../http/contract/problem.ts'
 import type { Remember } from '../http/contract/route.ts'
 import type { Engine } from '../operations/engine.ts'
@@ -38,20 +44,27 @@ export interface SuspensionOptions {
 /**
  * Suspends the servers of accounts that are suspended or closed, or whose balance has been used up for longer than the
  * grace period, and resumes them when the account is active and its balance covers them. Servers with an operation in
- * progress are handled at a later check.
+ * progress are handled at a later check, and one that fails keeps no other waiting.
  */
 export async function suspendAndResume(options: SuspensionOptions): Promise<void> {
   const { db, clock, engine, graceMs } = options
-  for (const { server_id } of [...(await listHeld(db)), ...(await listHeldAlone(db))])
-    await db.transaction().execute((tx) => suspend(tx, server_id, options))
-  for (const { server_id } of await listOverdue(db, clock.now() - graceMs))
-    await db.transaction().execute((tx) => suspend(tx, server_id, options))
-  for (const { server_id } of await resumable(db))
-    await db.transaction().execute((tx) => resume(tx, server_id, options))
-  await deleteOrKeep(options)
-  for (const { snapshot_id } of await snapshotsOfClosed(db, clock.now() - CLOSED_MS))
-    await db.transaction().execute((tx) => dropSnapshot(tx, snapshot_id, clock.now()))
-  engine.wake()
+  const suspendAll = (servers: readonly { server_id: string }[]) =>
+    inTransactions(db, servers, (tx, { server_id }) => suspend(tx, server_id, options))
+  try {
+    await attemptAll([
+      async () => suspendAll([...(await listHeld(db)), ...(await listHeldAlone(db))]),
+      async () => suspendAll(await listOverdue(db, clock.now() - graceMs)),
+      async () =>
+        inTransactions(db, await resumable(db), (tx, { server_id }) => resume(tx, server_id, options)),
+      () => deleteOrKeep(options),
+      async () =>
+        inTransactions(db, await snapshotsOfClosed(db, clock.now() - CLOSED_MS), (tx, { snapshot_id }) =>
+          dropSnapshot(tx, snapshot_id, clock.now()),
+        ),
+    ])
+  } finally {
+    engine.wake()
+  }
 }
 
 /** Days between the closing of an account and the deletion of its servers, in which the operator can reopen it. */
@@ -66,22 +79,21 @@ async function deleteOrKeep({ db, clock, keepSuspendedMs }: SuspensionOptions): 
   const now = clock.now()
   const isKept = keepSuspendedMs === null
   if (isKept) await reprieve(db, await listReprieved(db), now)
-  for (const { server_id } of await listDoomed(db, now, { onlyClosed: isKept }))
-    await db.transaction().execute(async (tx) => {
-      const server = await lockServer(tx, server_id)
-      if (server?.status !== 'suspended') return
-      const account = await findAccount(tx, server.account_id)
-      if (account.frozen_at !== null) return
-      const isClosed = account.status === 'closed'
-      const keepMs = isClosed ? CLOSED_MS : keepSuspendedMs
-      if (keepMs === null) return
-      if (server.delete_at === null)
-        return updateServer(tx, server, { delete_at: now + keepMs, updated_at: now })
-      // The account has just paid, so the next check resumes the server.
-      const isPaid = (await reasonToSuspend(tx, server, account)) === null
-      if (isPaid && !(await missingToResume(tx, server.account_id))) return
-      if (server.delete_at <= now) await beginDelete(tx, server, now)
-    })
+  await inTransactions(db, await listDoomed(db, now, { onlyClosed: isKept }), async (tx, { server_id }) => {
+    const server = await lockServer(tx, server_id)
+    if (server?.status !== 'suspended') return
+    const account = await findAccount(tx, server.account_id)
+    if (account.frozen_at !== null) return
+    const isClosed = account.status === 'closed'
+    const keepMs = isClosed ? CLOSED_MS : keepSuspendedMs
+    if (keepMs === null) return
+    if (server.delete_at === null)
+      return updateServer(tx, server, { delete_at: now + keepMs, updated_at: now })
+    // The account has just paid, so the next check resumes the server.
+    const isPaid = (await reasonToSuspend(tx, server, account)) === null
+    if (isPaid && !(await missingToResume(tx, server.account_id))) return
+    if (server.delete_at <= now) await beginDelete(tx, server, now)
+  })
 }
 
 /** Cancels the planned deletion of these servers. */

@@ -45,11 +45,12 @@ export function charging(
   const { siteUrl } = mailing
   const hasPage = providers.length > 0 && (options.hasConsole ?? true)
   const billingPage = () => (hasPage ? `${siteUrl()}/billing` : null)
+  const failing = (what: string) => (account_id: string, err: unknown) => log.error({ err, account_id }, what)
   const issuing: Issuing = {
     ...{ db, clock, catalog, items: billedItems, customerOf, projectNames },
-    onFault: (account_id, err) =>
-      log.error({ err, account_id }, 'a document could not be issued; trying again in an hour'),
+    onFault: failing('a document could not be issued; trying again in an hour'),
   }
+  let notRolledUp = 0
   const billing = new BillingWorker({
     db,
     clock,
@@ -65,14 +66,16 @@ export function charging(
       await warnPeople({ db, clock, secrets, catalog, keepSuspendedMs, billingPage, ...mailing })
       await mailAnnouncements({ db, clock, secrets, catalog, ...mailing })
     },
-    expireCredits: () => expireDue({ db, clock }),
+    expireCredits: () =>
+      expireDue({ db, clock, onFault: failing('credits could not expire; trying again in an hour') }),
     issueDocuments: () => issueDue(issuing),
-    rollUp: () =>
-      rollUpDue({
+    rollUp: async () => {
+      notRolledUp = await rollUpDue({
         ...{ db, clock, keepMs: keepChargesMs, hasDocuments: catalog.operator.seller !== null },
-        onFault: (account_id, err) =>
-          log.error({ err, account_id }, 'charges could not be rolled up; trying again'),
-      }),
+        failedBefore: notRolledUp,
+        onFault: failing('charges could not be rolled up; trying again'),
+      })
+    },
   })
   const payments = new PaymentWorker({
     ...{ db, clock, catalog, secrets, log, peers, providers, ...mailing },

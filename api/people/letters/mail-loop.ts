@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger as Logger } from 'fastify'
 import type { Clock } from '../../clock.ts'
-import { type Database, inTransactions, type Queries } from '../../database/database.ts'
+import { type Database, failuresIn, inTransactions, type Queries } from '../../database/database.ts'
 import { Loop } from '../../loop.ts'
 import { countMails } from '../../mail/queue.ts'
 import type { Peers } from '../../processes/peers.ts'
@@ -43,6 +43,8 @@ export class MailLoop<Due = string> {
   readonly #mailing: Mailing
   readonly #parts: Parts<Due>
   readonly #loop: Loop
+  /** Items that could not be mailed last time: they stay the oldest, and others come after them. */
+  #failed = 0
 
   constructor(mailing: Mailing, parts: Parts<Due>) {
     this.#mailing = mailing
@@ -67,13 +69,18 @@ export class MailLoop<Due = string> {
   /** Queues the mails that are due. */
   async look(): Promise<void> {
     const { db, clock, mailed } = this.#mailing
-    const due = await this.#parts.due(clock.now(), AT_ONCE)
+    const atMost = AT_ONCE + this.#failed
+    const due = await this.#parts.due(clock.now(), atMost)
+    this.#failed = 0
     if (due.length === 0 || (await countMails(db)) >= MOST_WAITING) return
     try {
       await inTransactions(db, due, this.#parts.mail)
+    } catch (error) {
+      this.#failed = failuresIn(error)
+      throw error
     } finally {
       mailed()
     }
-    if (due.length >= AT_ONCE) this.#loop.wake()
+    if (due.length >= atMost) this.#loop.wake()
   }
 }

@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger as Logger } from 'fastify'
 import type { Clock } from '../../clock.ts'
-import type { Database } from '../../database/database.ts'
+import { type Database, inTransactions } from '../../database/database.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import { Loop } from '../../loop.ts'
 import type { Engine } from '../../operations/engine.ts'
@@ -87,9 +87,10 @@ export class BackupSchedule {
   async look(): Promise<void> {
     const { db, clock, engine } = this.#options
     for (const pool of await poolsToBackUp(db, clock.now())) await this.#lookAt(pool)
-    for (const { snapshot_id } of await expiredBackups(db, clock.now()))
-      await db.transaction().execute((tx) => dropExpired(tx, snapshot_id, isUsingSnapshot, clock.now()))
     engine.wake()
+    await inTransactions(db, await expiredBackups(db, clock.now()), (tx, { snapshot_id }) =>
+      dropExpired(tx, snapshot_id, isUsingSnapshot, clock.now()),
+    )
   }
 
   /** A host copies one disk at a time, and no server should be busy while it waits for its turn. */

@@ -309,6 +309,27 @@ test('each copy is compared with its hash within a day, and again every week', a
   }
 })
 
+test('a copy that its host can not read keeps no other from being verified', async () => {
+  const t = await priced()
+  const id = await make(t)
+  const made: string[] = []
+  for (let copies = 0; copies < 2; copies++) {
+    made.push((await t.call('POST', '/snapshots', { server_id: id })).body.snapshot_id)
+    await t.finish()
+  }
+  const { verifySnapshot } = t.driver
+  t.driver.verifySnapshot = async (snapshotId) => {
+    if (snapshotId === made[0]) throw new DriverError('start_failed', 'a fault of this copy')
+    return verifySnapshot.call(t.driver, snapshotId)
+  }
+  t.clock.advance(DAY)
+  await t.app.backups.verify()
+  const verified = await Promise.all(
+    made.map(async (id) => (await t.call('GET', `/snapshots/${id}`)).body.verified_at),
+  )
+  expect(verified).toEqual([null, new Date(t.clock.now()).toISOString()])
+})
+
 test('a damaged copy can not be restored and costs nothing, its customer is told, and a backup is made anew', async () => {
   const t = await priced()
   const id = await make(t, backupsAt(3))
