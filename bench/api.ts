@@ -9,7 +9,7 @@ import { type Load, load } from './load.ts'
 
 const CONNECTIONS = 32
 const IDLE_MB = 100
-/** `npm start` starts Node like this. */
+/** Node runs with these flags under `npm start`, too. */
 const FLAGS = ['--max-semi-space-size=8']
 const ENV = { ...process.env, NODE_COMPILE_CACHE: 'node_modules/.cache/node', MALLOC_ARENA_MAX: '1' }
 

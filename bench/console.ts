@@ -74,7 +74,7 @@ async function scriptBytes(page: Page, url: string, shown: string): Promise<numb
   return bytes
 }
 
-/** Until a screen of rows is there, and a key moves to the first. */
+/** Measures the time until a screen of rows is shown and a key selects the first. */
 async function timeToUse(page: Page, url: string): Promise<{ clockMs: number; computedMs: number }> {
   const session = await page.context().newCDPSession(page)
   await countThread(session)

@@ -25,7 +25,7 @@ export async function cpuOfDatabase(url: string): Promise<number> {
   return rows.reduce((sum, { pid }) => sum + cpuIfThere(pid), 0)
 }
 
-/** Sessions end at any moment, such as those that tidy up. */
+/** Returns 0 for an ended session, because background sessions can end at any moment. */
 function cpuIfThere(pid: number): number {
   try {
     return cpuOf(pid)

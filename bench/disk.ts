@@ -6,14 +6,14 @@ import { benchNight, bytesOf, fill, textOf } from './night.ts'
 
 const [LATENCY_TARGET, RATE_TARGET] = [2, 0.5]
 const MIB = 2 ** 20
-/** Half of it is random, as of a disk of a server. */
+/** Half of the data is random, as on a server's disk. */
 const DATA_MB = 1024
 const CHANGED_MB = 64
-/** The first seconds of a copy are not counted: the target leaves them out. */
+/** The first seconds of a copy do not count toward the target. */
 const FIRST_MS = 3_000
 const id = 'bench'
 
-/** A guest writes pieces of 256 KB, each to the disk itself, and notes when each was there. */
+/** A guest writes pieces of 256 KB through to the disk, and records the time of each. */
 const WRITER =
   '(while [ ! -e stop ]; do dd if=/dev/zero of=noise bs=256k count=1 conv=fsync 2>/dev/null; cut -d" " -f1 /proc/uptime; done > times) >/dev/null 2>&1 &'
 

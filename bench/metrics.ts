@@ -142,7 +142,7 @@ async function sampling(
   )
 }
 
-/** Fills the past of some servers, in the order in which it is written in operation. @returns bytes for each */
+/** Writes the history of some servers, in the order of real operation. @returns bytes for each */
 async function history(db: Database, clock: ManualClock, size: () => Promise<number>): Promise<number> {
   await db.deleteFrom('samples').where('series', '<=', OLD_SERVERS).execute()
   await addPartitions(db, clock.now() / 1000 - LONGEST_SPAN - 3_600, clock.now() / 1000)

@@ -21,8 +21,8 @@ const HOUR = 3600_000
 const SERVERS_OF_ONE = 20
 
 /**
- * A month of 1,000 servers, hour by hour; and what 10,000 servers cost that nobody charged for three days. Each
- * server's charges of the full month must be the month price of its quote.
+ * Measures charging 1,000 servers for a month, hour by hour, and 10,000 servers after three days without charges. Each
+ * server's charges of the full month must equal the month price of its quote.
  */
 export async function benchMonth(): Promise<void> {
   const december = { from: Date.UTC(2026, 11), until: Date.UTC(2027, 0) }

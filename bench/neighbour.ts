@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Caller, callerOf } from './caller.ts'
 
 const TARGET = 3
-/** The limits are by the minute: in each, the attacker begins with all of them unused. */
+/** Limits count by the minute, and the attacker starts each minute with all of them unused. */
 const PHASE_MS = 60_000
 /** The neighbour's load: nine reads and a write a second, within its limits. */
 const EVERY_MS = 100

@@ -157,7 +157,7 @@ async function floods(rounds: number, guest: Agent, measured: Measured): Promise
     if (said !== '') throw new Error(said)
   }
   const attacks: Record<string, () => Promise<void>> = {
-    // A guest that only uses its processor, which any guest may: the other attacks are compared with it.
+    // The baseline of the other attacks is a guest that only uses its processor, as any guest may.
     'mere computing': () => perl(COMPUTING),
     'a storm of broadcasts that stays in the guest': () => perl(stormOn('own0')),
     'a storm of broadcasts': () => perl(stormOn('eth0')),
@@ -192,7 +192,7 @@ async function floods(rounds: number, guest: Agent, measured: Measured): Promise
   }
 }
 
-/** A frame to everybody, as fast as it goes for two seconds. */
+/** Returns a program that broadcasts a frame as fast as possible for two seconds. */
 const stormOn = (
   card: string,
 ) => `socket(S, 17, 3, 0) or die; my ($i) = \`ip -o link show ${card}\` =~ /^(\\d+)/;

@@ -18,7 +18,7 @@ const PIECE_KB = 16
 /**
  * Measures a night's backups of 100 servers, one after the other as the service makes them: full ones, and after a day's
  * changes the differences to them. The servers are off: their disks are real, and read as those of servers that run
- * are once QEMU has copied them. Beside it stands a plain copy of each disk's file.
+ * are once QEMU has copied them. A plain copy of each disk's file is the reference.
  */
 export async function benchNight(world: QemuWorld): Promise<void> {
   const ids = Array.from({ length: SERVERS }, (_, at) => `night-${at}`)

@@ -13,9 +13,8 @@ interface Ports {
 }
 
 /**
- * Requests at their worst, one at a time: how long each keeps the service, and everybody else, busy. What is measured
- * is the time that the service's thread computes, so that nothing else on the machine counts: no turn of its loop can
- * have taken longer.
+ * Measures how long the most expensive requests, one at a time, keep the service busy for everybody. Only the CPU time
+ * of the service's thread counts, so that other programs don't matter: no turn of its loop can have taken longer.
  */
 export async function benchRefusals(rounds: number): Promise<void> {
   const server = fork(new URL('./server.ts', import.meta.url), { execArgv: [] })
@@ -242,7 +241,7 @@ const HEADERS = [
   ...['referer', 'te', 'traceparent', 'tracestate', 'transfer-encoding', 'upgrade', 'user-agent', 'via'],
   ...['x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-request-id', 'x-http-method-override'],
 ]
-/** Inputs that parsers of headers are slow at: the beginning of a valid value, again and again. */
+/** Inputs that header parsers may be slow at: the repeated beginning of a valid value. */
 const FILLERS: [of: string, text: (length: number) => string][] = [
   ['blanks', (length) => `application/json;${' '.repeat(length)}charset`],
   ['commas', (length) => `a${','.repeat(length)}`],
@@ -275,7 +274,7 @@ function headers(token: string): Kind[] {
   )
 }
 
-/** Inputs that are accepted and not refused. */
+/** Inputs that the service accepts. */
 function plainReads(token: string): Kind[] {
   const paths = ['/openapi.json', '/docs', '/zones', '/pricing/capacity', '/servers?limit=200']
   return paths.map((path) => [`GET ${path}`, write(token, 'GET', path)])

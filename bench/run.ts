@@ -12,7 +12,7 @@ import { benchNeighbour } from './neighbour.ts'
 import { benchFloods, benchNetwork } from './network.ts'
 import { benchRefusals } from './refusals.ts'
 
-/** Measurements as ratios within one run; docs/sizing.md says what they should be. `npm run bench api 5` */
+/** Runs measurements as ratios within one run; docs/sizing.md has the targets. Example: `npm run bench api 5`. */
 const [which = 'boot', rounds = '5'] = process.argv.slice(2)
 const benches: Record<string, (rounds: number) => Promise<void>> = {
   api: benchApi,

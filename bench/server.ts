@@ -88,7 +88,7 @@ const active = sqlite.prepare(
   "SELECT * FROM operations WHERE subject_type = 'server' AND subject_id = ? AND status IN ('pending', 'running')",
 )
 const one = sqlite.prepare('SELECT * FROM servers WHERE deleted_at IS NULL AND server_id = ?')
-// Two connections of one process that write to one file would wait for each other on the one thread: a copy, then.
+// The bare handler writes to a copy, because two connections of one thread to one file would block each other.
 const copy = path.join(folder, 'bare.db')
 sqlite.prepare('VACUUM INTO ?').run(copy)
 const writer = new DatabaseSync(copy)

@@ -1,6 +1,6 @@
 import pg from 'pg'
 
-/** Flags of a PostgreSQL that is measured: it waits for its disk, and counts its statements. */
+/** Flags of a PostgreSQL under measurement, which waits for its disk and counts its statements. */
 export const MEASURED = [
   ...['-c', 'fsync=on', '-c', 'shared_buffers=512MB'],
   ...['-c', 'shared_preload_libraries=pg_stat_statements', '-c', 'pg_stat_statements.track_planning=on'],
