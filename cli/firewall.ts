@@ -261,7 +261,7 @@ function deleteRuleCommand(): Command {
 
 const MOST_TRIES = 10
 
-/** The API replaces all rules: what somebody else changes at the same moment must not get lost. */
+/** The API replaces all rules at once, so a concurrent change by somebody else must not get lost. */
 async function changeRules(
   berth: Berth,
   given: string,

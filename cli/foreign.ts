@@ -1,6 +1,6 @@
 import { type Command, Help } from 'commander'
 
-// Words of hcloud, doctl and other command lines, for customers who come from there. Help does not show them.
+// Customers who are used to hcloud, doctl and other command lines may type these words. Help does not show them.
 
 /** Commands that have the same meaning, by our name: they simply work. */
 const aliases = new Map([

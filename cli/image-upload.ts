@@ -65,7 +65,7 @@ interface FileCalls<Made extends FromFile> {
 
 /**
  * Uploads a file as uploadImage does.
- * @param given the name of what it becomes (default: that of the file)
+ * @param given the name of the image or ISO (default: that of the file)
  */
 export async function uploadFile<Made extends FromFile>(
   session: Session,

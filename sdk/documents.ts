@@ -15,7 +15,7 @@ export function documents(call: Call) {
     /** In the language of the account's owner at the time of issue. */
     pdf: (document_id: string, options?: CallOptions) =>
       call('GET /account/documents/{document_id}/content.pdf', { path: { document_id } }, options),
-    /** The same as `pdf`: this client prefers no type of content. */
+    /** Returns the same as `pdf`, because this client requests no other content type. */
     content: (document_id: string, options?: CallOptions) =>
       call('GET /account/documents/{document_id}/content', { path: { document_id } }, options),
     csv: (document_id: string, options?: CallOptions) =>

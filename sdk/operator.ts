@@ -92,7 +92,7 @@ const announcements = (call: Call) => ({
 
 /** Complaints about all accounts, which their customers answer. */
 const complaints = (call: Call) => ({
-  /** One page of the open ones or, by `status`, of the closed ones, each with what to do. */
+  /** One page of the open ones or, by `status`, of the closed ones, each with the action to take. */
   complaints: (query: Query<'GET /operator/complaints'> = {}, options?: CallOptions) =>
     call('GET /operator/complaints', { query }, options),
   /** With all answers and replies. */
@@ -137,7 +137,7 @@ const money = (call: Call) => ({
 const installation = (call: Call) => ({
   /** Lists each zone's capacity, and how much of it is sold. */
   capacity: (options?: CallOptions) => call('GET /operator/capacity', {}, options),
-  /** One page of the signs of abuse, each with what to do. */
+  /** One page of the signs of abuse, each with the action to take. */
   abuse: (query: Query<'GET /operator/abuse'> = {}, options?: CallOptions) =>
     call('GET /operator/abuse', { query }, options),
   /** The text of the catalogue in force, without secrets. */
@@ -145,7 +145,7 @@ const installation = (call: Call) => ({
   /** Lists the mistakes of a catalogue and its differences to the one in force; nothing changes. */
   checkCatalog: (body: CatalogCheck, options?: CallOptions) =>
     call('POST /operator/catalog/check', { body }, options),
-  /** Replaces the catalogue, but for what names files, networks and addresses of the host. */
+  /** Replaces the catalogue, except for the parts that name files, networks and addresses of the host. */
   replaceCatalog: (body: CatalogReplacement, options?: CallOptions) =>
     call('PUT /operator/catalog', { body }, options),
   images: (options?: CallOptions) => call('GET /operator/images', {}, options),

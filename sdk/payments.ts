@@ -59,7 +59,7 @@ export function transfers(call: Call) {
     listAll: (options?: CallOptions) => everyItem(list, 'transfer_id', {}, options),
     get: (transferId: string, options?: CallOptions) =>
       call('GET /account/transfers/{transfer_id}', { path: { transfer_id: transferId } }, options),
-    /** With what a bank asks for, in the language of the account's owner. */
+    /** With the details that a bank requires, in the language of the account's owner. */
     pdf: (transferId: string, options?: CallOptions) =>
       call(
         'GET /account/transfers/{transfer_id}/content.pdf',
@@ -76,7 +76,7 @@ export function credits(call: Call) {
   const list = (query: Query<'GET /account/credits'> = {}, options?: CallOptions) =>
     call('GET /account/credits', { query }, options)
   return {
-    /** One page of credit by promo codes and of the trial, with what is left of each. */
+    /** One page of the credit from promo codes and the trial, with the rest of each. */
     list,
     /** All, page by page. */
     listAll: (options?: CallOptions) => everyItem(list, 'credit_id', {}, options),

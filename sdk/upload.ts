@@ -30,7 +30,7 @@ const PART_MS = 40_000
 const MORE_TRIES = 5
 
 /**
- * Uploads the file of an image or an ISO, from where an earlier upload ended. Connections may break off meanwhile.
+ * Uploads the file of an image or an ISO, from where an earlier upload ended. Interrupted connections are retried.
  * @throws BerthError, ConnectionError, TimeoutError; the signal's reason if it is aborted
  */
 export async function upload(

@@ -41,7 +41,7 @@ async function loginHint({ berth }: Session, serverId: string): Promise<string |
   return `${name} was created with SSH keys, without a password. To log in here, set one with: berth server reset-password ${name}`
 }
 
-/** Until the user leaves, or the console ends; the terminal is as before then. */
+/** Runs the console until it ends or the user leaves, and then restores the terminal. */
 async function show(terminal: Terminal, console: ServerConsole): Promise<void> {
   const { stdin, stdout } = terminal
   const modes = new GuestModes()

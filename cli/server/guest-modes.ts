@@ -1,11 +1,11 @@
 /** The start of codes that switch modes of a terminal: with numbers, then h for on and l for off. */
 const SWITCH = '\x1b[?'
-/** Those of the alternate screen. Each is left by its own number, which says what of the cursor was saved. */
+/** The modes of the alternate screen. Each is left by its own number, which decides if the cursor is restored. */
 const SCREENS = new Set(['47', '1047', '1049'])
 
 /**
- * Back to what programs expect of a terminal: a soft reset, which not every terminal knows, and what guests switch by
- * themselves: wrapping, the cursor and its keys, mouse and focus reports, bracketed paste, insertion, the keypad,
+ * Restores the modes that programs expect of a terminal: a soft reset, which some terminals lack, and the modes that
+ * guests switch: wrapping, the cursor and its keys, mouse and focus reports, bracketed paste, insertion, the keypad,
  * line drawing, colors.
  */
 const USUAL =
@@ -29,7 +29,7 @@ export class GuestModes {
     this.#rest = /^(\[(\?[\d;]*)?)?$/.test(last) ? `\x1b${last}` : ''
   }
 
-  /** Leaves the alternate screen only where the guest entered it: else the cursor would jump. */
+  /** Leaves the alternate screen only if the guest entered it, or else the cursor would jump. */
   get undoing(): string {
     return `${this.#screen === null ? '' : `${SWITCH}${this.#screen}l`}${USUAL}`
   }

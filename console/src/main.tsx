@@ -1,4 +1,4 @@
-// Before the router reads the address.
+// This import must come before the router, which reads the address.
 import './opened-account.ts'
 import { QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'

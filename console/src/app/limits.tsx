@@ -12,7 +12,7 @@ import { useAppText } from './text.ts'
 
 const KEY = 'berth.limits'
 
-/** A line about the limits of which four fifths are used, until it is hidden or there are others. */
+/** A line about limits that are used up to four fifths, until it is hidden or other limits join them. */
 export function Limits() {
   const t = useAppText()
   const shown = useLimitValue()
@@ -39,7 +39,7 @@ export function Limits() {
   )
 }
 
-/** The limits that are nearly used up. Small ones that payments don't raise are no news. */
+/** Finds the limits that are nearly used up, except for small ones that payments don't raise. */
 function nearlyUsed({ quotas, limit_reasons: reasons }: Account) {
   const limits = features.flatMap((feature: Feature) => feature.quotas ?? [])
   return limits

@@ -77,7 +77,7 @@ async function listen(signal: AbortSignal): Promise<void> {
 
 const waiting: BerthEvent[] = []
 
-/** The first of those that are shown together sets the time. */
+/** The first event of a batch starts its timer. */
 function note(event: BerthEvent): void {
   if (waiting.push(event) === 1) setTimeout(show, GATHER_MS)
 }

@@ -33,7 +33,7 @@ function Broken({ error, reset }: ErrorComponentProps) {
   )
 }
 
-/** A wrong address, with the menu that leads to a right one. */
+/** The page for a wrong address, with the menu. */
 const nowhere = createRoute({ getParentRoute: () => shell, path: '$', component: NotFound })
 
 shell.update({ component: lazyRouteComponent(() => import('./shell.tsx'), 'Shell') })

@@ -16,7 +16,7 @@ import { useBillingText } from './text.ts'
 
 const refresh = () => queryClient.invalidateQueries({ queryKey: ['balance'] })
 
-/** The automatic top-up; nothing where no provider takes payments. */
+/** The automatic top-up; nothing if no provider takes payments. */
 export function AutomaticTopUp() {
   const t = useBillingText()
   const providers = useQuery(providersQuery).data?.items ?? []

@@ -41,7 +41,7 @@ export function useMoneyFigures(balance: Balance | undefined) {
   } satisfies Record<string, Figure>
 }
 
-/** Figures in a row, each with its title and what there is to say about it. */
+/** Figures in a row, each with its title and a note. */
 export function Figures({ figures }: { figures: readonly Figure[] }) {
   return (
     <div className="card figures">

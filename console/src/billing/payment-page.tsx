@@ -13,7 +13,7 @@ import { useBillingText } from './text.ts'
 
 const route = getRouteApi('/shell/billing/payments/$paymentId')
 
-/** The page that providers lead back to: it waits until the payment has an end. */
+/** The page to which providers redirect customers back, which waits for the result of the payment. */
 export function PaymentPage() {
   const t = useBillingText()
   const { paymentId } = route.useParams()

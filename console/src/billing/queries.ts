@@ -67,7 +67,7 @@ export const documentsQuery = (offset: number) =>
     placeholderData: keepPreviousData,
   })
 
-/** It is asked for until it has an end. */
+/** Polls a payment until its result is final. */
 export const paymentQuery = (paymentId: string) =>
   queryOptions({
     queryKey: ['balance', 'payment', paymentId],

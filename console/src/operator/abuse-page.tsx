@@ -13,7 +13,7 @@ import { type AbuseSearch, abuseQuery, PAGE, readAbuseSearch } from './queries.t
 
 const route = getRouteApi('/shell/operator/abuse')
 
-/** Signs of abuse, each with what to do. */
+/** Signs of abuse, each with the action to take. */
 export function AbusePage() {
   const t = useAbuseText()
   const search = route.useSearch()

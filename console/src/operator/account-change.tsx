@@ -107,7 +107,7 @@ export function StatusForm({
   )
 }
 
-/** The percentage; presets with a price of their own, which programs set, stay as they are. */
+/** The percentage; individual prices of presets, which programs set, stay as they are. */
 function PricesForm({ account, onDone, onCancel }: Omit<FormProps, 'id'> & { account: OperatedAccount }) {
   const t = useOperatorText()
   const { account_id, preset_prices_rub } = account

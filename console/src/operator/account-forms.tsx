@@ -93,7 +93,7 @@ function NamingFields({ naming, error, autoFocus = false, onChange }: NamingFiel
   )
 }
 
-/** The operator's own words for an account. */
+/** The operator's own description of an account. */
 export function DescribeForm({ account, onDone, onCancel }: AccountFormProps) {
   const t = useAccountFormsText()
   const [naming, setNaming] = useState<Naming>({

@@ -19,7 +19,7 @@ import { complaintQuery, complaintsQuery, PAGE } from './queries.ts'
 
 const route = getRouteApi('/shell/operator/complaints')
 
-/** Complaints about all accounts, each with what to do. */
+/** Complaints about all accounts, each with the action to take. */
 export function OperatedComplaintsPage() {
   const t = useOperatedComplaintText()
   const { none, which, lists } = useComplaintText()

@@ -38,7 +38,7 @@ function Fields({ accountId, invoice, onDone }: FormProps & { invoice: DocumentD
   const [item, setItem] = useState(WHOLE)
   const [amount, setAmount] = useState('')
   const [reason, setReason] = useState('')
-  // One for each form, so that a correction that is sent twice is issued and booked once.
+  // Each form has one reference, so that a correction sent twice is issued and booked once.
   const [reference] = useState(() => `console-${Date.now()}`)
   const save = useMutation({
     mutationFn: () => {

@@ -5,7 +5,7 @@ import { Dialog } from '../ui/dialog.tsx'
 import { StatusForm } from './account-change.tsx'
 import { useOperatorText } from './text.ts'
 
-/** Cuts an account off, with a reason, from where its abuse is seen. */
+/** Freezes an account with a reason, right beside the signs of its abuse. */
 export function FreezeButton({ account }: { account: { account_id: string; email: string } }) {
   const t = useOperatorText()
   const [isOpen, setIsOpen] = useState(false)

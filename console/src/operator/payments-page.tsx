@@ -21,7 +21,7 @@ import { useOperatorText } from './text.ts'
 const route = getRouteApi('/shell/operator/payments')
 const kinds = ['all', 'problems'] as const
 
-/** The payments of all accounts, with the reason why something of one was not booked. */
+/** The payments of all accounts, with the reason if a part of one was not booked. */
 export function PaymentsPage() {
   const t = useOperatorText()
   const { show = 'all', offset = 0 } = route.useSearch()

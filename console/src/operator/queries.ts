@@ -203,7 +203,7 @@ export const roomQuery = queryOptions({
   refetchInterval: 15_000,
 })
 
-/** It is not asked for again by itself: what an operator edits must not change below their hands. */
+/** The query never refetches by itself, because the text must not change while an operator edits it. */
 export const catalogQuery = queryOptions({
   queryKey: ['operator', 'catalog'],
   queryFn: ({ signal }) => berth.operator.getCatalog({ signal }),

@@ -11,7 +11,7 @@ interface ReasonFieldProps {
   onChange: (reason: string) => void
 }
 
-/** The field for why an operator changes something of a customer, who sees it. */
+/** The field for the reason of an operator's change, which the customer sees. */
 export function ReasonField({ reason, error, autoFocus = false, onChange }: ReasonFieldProps) {
   const t = useOperatorText()
   return (

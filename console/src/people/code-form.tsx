@@ -5,7 +5,7 @@ import { Form } from '../ui/form.tsx'
 import { CodeField } from './code-field.tsx'
 import { usePeopleText } from './text.ts'
 
-/** The second step of signing in, whichever the first was. */
+/** The second step of every sign-in, whichever way the first one used. */
 export function CodeForm({ ticket, onSignedIn }: { ticket: string; onSignedIn: () => void }) {
   const t = usePeopleText()
   const [code, setCode] = useState('')

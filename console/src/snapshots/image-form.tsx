@@ -102,7 +102,7 @@ function SnapshotField({ wanted, change }: FieldsProps) {
   )
 }
 
-/** The facts of a system that no file tells. */
+/** The facts about a system that its file does not contain. */
 function SystemFields({ zones, wanted, change }: FieldsProps & { zones: readonly Zone[] }) {
   const t = useImagesText()
   return (

@@ -1,6 +1,6 @@
 import { useImagesText } from './images-text.ts'
 
-/** How much of a file has arrived; nothing if none is uploaded. */
+/** Shows how much of a file has arrived; nothing without an upload. */
 export function UploadProgress({ percent }: { percent: number | null }) {
   const t = useImagesText()
   if (percent === null) return null

@@ -13,7 +13,7 @@ interface ConfirmDeleteProps {
   children: ReactNode
   /** (default: Delete) */
   submit?: string
-  /** False while fields among the children lack something. */
+  /** False while fields among the children are incomplete. */
   isReady?: boolean
   mutation: { mutate: () => void; isPending: boolean; error: Error | null }
   onClose: () => void

@@ -12,7 +12,7 @@ function useCopy(text: string): { isCopied: boolean; copy: () => void } {
   return { isCopied, copy: () => void put(text).then(() => setIsCopied(true)) }
 }
 
-/** Pages without TLS have no clipboard: there the text is selected by hand, as it was before there was one. */
+/** Copies through a hidden field if there is no clipboard API, as on pages without TLS. */
 async function put(text: string): Promise<void> {
   if (navigator.clipboard) return navigator.clipboard.writeText(text)
   const area = document.createElement('textarea')

@@ -6,7 +6,7 @@ import { ConfirmDelete } from './confirm-delete.tsx'
 interface DeleteResourceProps {
   title: string
   name: string
-  /** The first member of the queries that show it. */
+  /** The first part of the keys of the queries that show the object. */
   resource: string
   remove: () => Promise<unknown>
   onDeleted?: () => void

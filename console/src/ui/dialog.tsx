@@ -20,7 +20,7 @@ export function Dialog({ title, onClose, isSide = false, isWide = false, childre
     const { current } = dialog
     if (current && !current.open) {
       current.showModal()
-      // Else Enter would close it: the browser goes to the first button.
+      // The browser would focus the first button, and Enter would close the dialog.
       current.querySelector<HTMLElement>('[data-autofocus]')?.focus()
     }
     return () => current?.close()

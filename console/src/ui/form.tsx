@@ -12,7 +12,7 @@ interface FormProps {
   children: ReactNode
 }
 
-/** Fields, what went wrong, and the button that sends them. */
+/** Fields, the error of the last attempt, and the button that submits them. */
 export function Form({ submit, mutation, isReady = true, onSubmit, onCancel, children }: FormProps) {
   const t = useUiText()
   return (

@@ -50,7 +50,7 @@ export function Menu({ label, icon = 'more', children, items }: MenuProps) {
     const shown = current?.querySelector<HTMLElement>('[role=menu]')
     const button = current?.querySelector('button')
     if (!isOpen || !current || !shown || !button) return
-    // In the top layer no table cuts it off or scrolls for it.
+    // In the top layer, no table clips the list or scrolls for it.
     shown.showPopover()
     place(shown, button)
     shown.querySelector<HTMLElement>('[role=menuitem]:not(:disabled)')?.focus({ preventScroll: true })
@@ -58,7 +58,7 @@ export function Menu({ label, icon = 'more', children, items }: MenuProps) {
       if (target instanceof Node && !current.contains(target)) setIsOpen(false)
     }
     const { top } = button.getBoundingClientRect()
-    // The event of a scroll from just before the click arrives late, and moves nothing.
+    // A scroll event from just before the click may arrive late, although nothing moves.
     const scroll = () => {
       if (button.getBoundingClientRect().top !== top) setIsOpen(false)
     }

@@ -11,13 +11,13 @@ export interface List<Row> {
 
 interface PagedTableProps<Row> extends Omit<TableProps<Row>, 'rows'> {
   query: UseQueryResult<List<Row>>
-  /** The words for a list without rows. */
+  /** The text for a list without rows. */
   empty: { title: string; about?: ReactNode }
-  /** Lists that are shown whole have none. */
+  /** The pager; absent for lists that are shown completely. */
   page?: Omit<PagerProps, 'total'> | undefined
 }
 
-/** A list that a page shows: a table and a pager, or that it has no rows. */
+/** A list of a page: its table and pager, or a text if it has no rows. */
 export function PagedTable<Row>({ query, empty, page, ...table }: PagedTableProps<Row>) {
   return (
     <Loaded query={query}>

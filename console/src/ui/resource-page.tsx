@@ -21,9 +21,9 @@ interface ResourcePageProps<Row> {
   examples: readonly Example[]
   /** The scope that creating and the actions of a row need. */
   scope: Scope
-  /** The menu of a row; empty: it has none. */
+  /** The menu of a row; empty: the row has none. */
   actionsOf?: (row: Row) => readonly MenuItem[]
-  /** The form for another one, in a drawer. */
+  /** The form that creates an object, in a drawer. */
   create?: { title: string; form: (close: () => void) => ReactNode } | undefined
   page?: { offset: number; limit: number; onChange: (offset: number) => void }
 }

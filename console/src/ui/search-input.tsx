@@ -15,7 +15,7 @@ export function SearchInput({ label, value, onChange, ...rest }: SearchInputProp
   const [given, setGiven] = useState(value)
   if (value !== given) {
     setGiven(value)
-    // Its own words come back late, when more may be typed.
+    // The field's own value returns through the address late, when more may have been typed.
     if (value !== sent) {
       setSent(value)
       setTyped(value)

@@ -5,7 +5,7 @@ import { useUiText } from './text.ts'
 export interface Column<Row> {
   title: string
   isNumber?: boolean
-  /** Its text may take several lines. */
+  /** True if the text of a cell may take several lines. */
   isWrapped?: boolean
   cell: (row: Row) => ReactNode
 }
@@ -22,7 +22,7 @@ export interface TableProps<Row> {
   columns: readonly Column<Row>[]
   idOf: (row: Row) => string
   nameOf?: (row: Row) => string
-  /** Enter on the row that `j` and `k` have chosen. */
+  /** Called by Enter on the row that `j` and `k` have chosen. */
   onOpen?: (row: Row) => void
   selection?: Selection | undefined
 }

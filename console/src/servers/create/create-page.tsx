@@ -24,7 +24,7 @@ import { useQuote } from './quote.ts'
 import { Summary } from './summary.tsx'
 import { useCreateText } from './text.ts'
 
-/** Loads what there is to choose from; the form begins with the first of each. */
+/** Loads all choices; the form begins with the first of each. */
 export function CreatePage() {
   const t = useCreateText()
   const zones = useQuery(zonesQuery)

@@ -19,7 +19,7 @@ interface SummaryProps {
   request: ServerCreate
   image: System | undefined
   quoted: ReturnType<typeof useQuote>
-  /** Its field says so. */
+  /** True if the name is invalid; its field shows the error. */
   isNameWrong: boolean
 }
 

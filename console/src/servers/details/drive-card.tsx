@@ -9,7 +9,7 @@ import { Card } from '../../ui/page.tsx'
 import { refreshServers } from '../actions.ts'
 import { useDetailsText } from './text.ts'
 
-/** The ISO in the drive of a server, where the zone has them. */
+/** The ISO in the drive of a server, if the zone offers ISOs. */
 export function DriveCard({ server }: { server: ServerDetails }) {
   const t = useDetailsText()
   const { server_id, iso_id, zone, zone_slug, allowed_actions } = server

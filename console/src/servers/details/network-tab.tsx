@@ -86,7 +86,7 @@ function Networks({ server: { status, network } }: { server: ServerDetails }) {
   )
 }
 
-/** Those that it has by its id or by its labels. */
+/** The firewalls that the server has by its id or by its labels. */
 function Firewalls({ server: { server_id } }: { server: ServerDetails }) {
   const t = useDetailsText()
   const query = useQuery(firewallsOfQuery(server_id))

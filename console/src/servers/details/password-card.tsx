@@ -7,7 +7,7 @@ import { Failed } from '../../ui/states.tsx'
 import { refreshServers } from '../actions.ts'
 import { useDetailsText } from './text.ts'
 
-/** A new password for a running server, where its zone can set one. */
+/** A new password for a running server, if its zone can set one. */
 export function PasswordCard({ server }: { server: ServerDetails }) {
   const t = useDetailsText()
   const reset = useMutation({

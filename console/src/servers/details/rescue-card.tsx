@@ -9,7 +9,7 @@ import { Card } from '../../ui/page.tsx'
 import { refreshServers } from '../actions.ts'
 import { useDetailsText } from './text.ts'
 
-/** The rescue system and the way back, where the zone has one. */
+/** The rescue system and the way back, if the zone has one. */
 export function RescueCard({ server }: { server: ServerDetails }) {
   const t = useDetailsText()
   const [isAsking, setIsAsking] = useState(false)

@@ -74,7 +74,7 @@ function Tabs({ server }: { server: ServerDetails }) {
   const t = useDetailsText()
   const nav = useRef<HTMLElement>(null)
   const { pathname } = useLocation()
-  // On phones the tabs scroll sideways: the one that is open would be out of sight.
+  // On phones the tabs scroll sideways, and the open tab could be out of sight.
   useEffect(() => {
     const open = pathname && nav.current?.querySelector('[aria-current="page"]')
     if (open) open.scrollIntoView({ block: 'nearest', inline: 'nearest' })

@@ -7,7 +7,7 @@ interface SparklineProps {
   most: number | null
 }
 
-/** A line without axes; where nothing was measured it is broken. */
+/** A line without axes, with gaps where nothing was measured. */
 export function Sparkline({ points, most }: SparklineProps) {
   const values = points.map(([, value]) => value)
   const top = most ?? Math.max(1, ...values.map((value) => value ?? 0))

@@ -16,7 +16,7 @@ export type RangeName = keyof typeof ranges
 export const isRange = (name: unknown): name is RangeName =>
   typeof name === 'string' && Object.hasOwn(ranges, name)
 
-/** A part of time that was dragged over, in seconds, or one that ends at this moment. */
+/** A time span up to this moment, or one that was selected by dragging, in seconds. */
 export type Period = RangeName | { from: number; to: number }
 
 export const metricsQuery = (id: string, period: Period) =>

@@ -4,7 +4,7 @@ import { berth } from '../../client.ts'
 import type { Opened } from './use-opened.ts'
 import '@xterm/xterm/css/xterm.css'
 
-/** The emulator makes elements with styles: the page's policy lets them through by its nonce. */
+/** Gives the emulator's style elements the page's nonce, which its policy requires. */
 function allowStyles(): void {
   const nonce = document.querySelector<HTMLElement>('meta[property=csp-nonce]')?.nonce
   const create = document.createElement.bind(document)
