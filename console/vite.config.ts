@@ -25,6 +25,9 @@ function precompress(): Plugin {
 /** The controls of most pages, without those of lists, which the sign-in page does not need. */
 const PARTS = /src\/ui\/(?!table|resource-page|steady-rows|confirm-delete|show-as)|@tanstack/
 
+/** The lists of pages, menus and queries of all features, which the first page loads whichever it is. */
+const FEATURES = /src\/(routes|(.+\/)?(feature|features|queries|search))\.ts$/
+
 export default defineConfig({
   root: import.meta.dirname,
   plugins: [react(), precompress()],
@@ -39,7 +42,12 @@ export default defineConfig({
     // Code that most pages share comes in one file, and not in twenty that wait for each other.
     rolldownOptions: {
       output: {
-        codeSplitting: { groups: [{ name: 'parts', test: PARTS, minShareCount: 3 }] },
+        codeSplitting: {
+          groups: [
+            { name: 'parts', test: PARTS, minShareCount: 3 },
+            { name: 'features', test: FEATURES },
+          ],
+        },
       },
     },
   },

@@ -65,7 +65,7 @@ export function claiming(
 ) {
   return (
     db
-      .withRecursive('page', (eb) => oldest(eb, { now, steps }, PAGE))
+      .withRecursive('page', (eb) => oldest(db, eb, { now, steps }, PAGE))
       .withRecursive('active_accounts(account_id)', (eb) =>
         eb
           .selectNoFrom(accountAfter(sql.lit('')).as('account_id'))
@@ -103,7 +103,7 @@ export function claiming(
           // This means "active" as well, but fits no partial index, which PostgreSQL would read instead of the picked
           // rows.
           .where('finished_at', 'is', null)
-          .where(isDue({ now, steps }))
+          .where(isDue(db, { now, steps }))
           .forUpdate()
           .skipLocked(),
       )
@@ -139,14 +139,14 @@ function heldBy(db: Creator, owner: string) {
 }
 
 /** The due operations that have waited longest. */
-function oldest(db: Creator, look: Look, limit: number) {
-  return waiting(db, look).orderBy('next_run_at').limit(sql.lit(limit))
+function oldest(db: Queries, eb: Creator, look: Look, limit: number) {
+  return waiting(db, eb, look).orderBy('next_run_at').limit(sql.lit(limit))
 }
 
 /** The oldest few of each account. The databases differ in how they read rows for each row of another table. */
 function oldestOfEach(db: Queries, eb: Creator, look: Look) {
   const isOwn = sql<SqlBool>`account_id = ${sql.ref('active_accounts.account_id')}`
-  const own = oldest(eb, look, OF_EACH).where(isOwn)
+  const own = oldest(db, eb, look, OF_EACH).where(isOwn)
   const few = isSqlite(db)
     ? sql`CROSS JOIN operations AS few ON few.operation_id IN (${own.clearSelect().select('operation_id')})`
     : sql`CROSS JOIN LATERAL (${own}) AS few`
@@ -161,36 +161,40 @@ function accountAfter(account: Expression<unknown>) {
 }
 
 /** Due operations, except those on a subject whose canceled operation still has a step running. */
-function waiting(db: Creator, look: Look) {
-  const busy = db
+function waiting(db: Queries, eb: Creator, look: Look) {
+  const busy = eb
     .selectFrom('operations')
     .select('subject_id')
     .where(isLeased())
     .where('lease_until', '>', look.now)
-  return db
+  return eb
     .selectFrom('operations')
     .select(['operation_id', 'account_id', 'next_run_at', sql<number>`1`.as('is_waiting')])
     .where(isActive())
-    .where(isDue(look))
+    .where(isDue(db, look))
     .where('subject_id', 'not in', busy)
 }
 
 /** The turn of an operation within its account. Operations that the owner holds come first. */
 const turn = sql<number>`row_number() OVER (PARTITION BY account_id ORDER BY is_waiting, next_run_at)`
 
-function isDue(look: Look) {
+function isDue(db: Queries, look: Look) {
   const eb = expressionBuilder<Schema, 'operations'>()
-  return eb.and([eb('next_run_at', '<=', look.now), eb('lease_until', '<=', look.now), isFeasible(look)])
+  return eb.and([eb('next_run_at', '<=', look.now), eb('lease_until', '<=', look.now), isFeasible(db, look)])
 }
 
 /**
  * True if this process knows the operation's step; a process of another version may know others. Past its deadline,
  * any process may end the operation.
  */
-function isFeasible({ now, steps }: Look) {
+function isFeasible(db: Queries, { now, steps }: Look) {
   const eb = expressionBuilder<Schema, 'operations'>()
   const step = sql<string>`subject_type || '.' || type || '.' || step`
-  return eb.or([eb(step, 'in', steps), eb('deadline_at', '<=', now)])
+  // For each run of the statement, SQLite would put all names of a list into a table.
+  const isKnown = isSqlite(db)
+    ? sql<SqlBool>`instr(${`|${steps.join('|')}|`}, '|' || ${step} || '|') > 0`
+    : eb(step, 'in', steps)
+  return eb.or([isKnown, eb('deadline_at', '<=', now)])
 }
 
 export function readOperation(db: Queries, operationId: string): Promise<OperationTable | undefined> {
@@ -217,7 +221,7 @@ function nextOf(steps: readonly string[]) {
       .select('next_run_at')
       .where(isActive())
       .where('lease_until', '=', 0)
-      .where(isFeasible({ now, steps }))
+      .where(isFeasible(db, { now, steps }))
       .orderBy('next_run_at')
       .limit(1),
   )
