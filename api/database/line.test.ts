@@ -13,14 +13,14 @@ function begins(line: Line, names: readonly string[]): string[] {
 
 const settle = () => new Promise(setImmediate)
 
-test('a caller holds half of the connections at most, and another one finds one free', async () => {
+test('a caller holds at most half of the connections, so another caller finds a free one', async () => {
   const line = new Line(4, 1_000)
   const begun = begins(line, ['slow', 'slow', 'slow', 'slow', 'other'])
   await settle()
   expect(begun).toEqual(['slow', 'slow', 'other'])
 })
 
-test('a connection that becomes free goes to callers in turn', async () => {
+test('released connections go to the waiting callers in turn', async () => {
   const line = new Line(2, 1_000)
   const begun = begins(line, ['a', 'b', 'a', 'a', 'b', 'c'])
   await settle()

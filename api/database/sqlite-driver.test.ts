@@ -55,7 +55,7 @@ test('a failed transaction that shares a commit undoes its own writes and no oth
   expect(committed()).toEqual(['a', 'd'])
 })
 
-test('statements stay prepared when the database is pinged, and are prepared anew when a table changes', async () => {
+test('statements stay prepared after a ping, and are prepared again after a table changes', async () => {
   const { db } = await open()
   const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare')
   onTestFinished(() => prepare.mockRestore())
@@ -71,7 +71,7 @@ test('statements stay prepared when the database is pinged, and are prepared ane
   expect(await preparedBy(() => read(db))).toBe(1)
 })
 
-test('an acknowledged write is on the disk, and a reader sees no other', async () => {
+test('an acknowledged write is on the disk, and readers see only committed writes', async () => {
   const { db, committed } = await open()
   const seen: string[][] = []
   await Promise.all([
@@ -95,7 +95,7 @@ test('an acknowledged write is on the disk, and a reader sees no other', async (
   expect(await read(db)).toEqual([{ pool: 'a' }, { pool: 'b' }])
 })
 
-test('a reader waits for no writer, however long its transaction and the line behind it', async () => {
+test('readers never wait for a writer, however long its transaction and its queue', async () => {
   const { db, committed } = await open()
   const end = Promise.withResolvers<void>()
   const writing = db.transaction().execute(async (tx) => {
@@ -111,7 +111,7 @@ test('a reader waits for no writer, however long its transaction and the line be
   expect(await read(db)).toHaveLength(501)
 })
 
-test('when SQLite takes back all that shares a commit, every writer is told, and readers see none of it', async () => {
+test('if SQLite rolls back a shared commit, every writer gets an error, and readers see none of the writes', async () => {
   const { db, committed } = await open()
   await sql`CREATE TRIGGER fatal BEFORE INSERT ON pool_usage WHEN NEW.pool = 'fatal'
     BEGIN SELECT RAISE(ROLLBACK, 'the disk is gone'); END`.execute(db)
@@ -131,7 +131,7 @@ test('when SQLite takes back all that shares a commit, every writer is told, and
   expect(committed()).toEqual(['later'])
 })
 
-test('a row has the columns that its table has now, under their names', async () => {
+test('rows include a column that was added after their statement was prepared', async () => {
   const { db } = await open()
   await add(db, 'a')
   const all = () => db.selectFrom('pool_usage').selectAll().execute()
@@ -141,7 +141,7 @@ test('a row has the columns that its table has now, under their names', async ()
   expect(await all()).toStrictEqual([{ ...row, note: null }])
 })
 
-test('closing waits for transactions that are under way and for who waits, and what comes later is told', async () => {
+test('closing waits for running and queued transactions, and later statements are refused', async () => {
   const { db, committed } = await open()
   const begun = Promise.withResolvers<void>()
   const goOn = Promise.withResolvers<void>()
@@ -165,7 +165,7 @@ test('closing waits for transactions that are under way and for who waits, and w
 })
 
 describe('while another program writes', () => {
-  test('writers wait for it, readers do not, and nothing else stands still', async () => {
+  test('writers wait for it, readers do not, and the event loop is never blocked', async () => {
     const { db, other, committed } = await open()
     other.exec('BEGIN IMMEDIATE')
     const writing = Promise.all([
@@ -183,7 +183,7 @@ describe('while another program writes', () => {
     expect(committed()).toEqual(['a', 'b'])
   })
 
-  test('all who wait give up together, and who comes when it has ended goes on', async () => {
+  test('all waiting writers time out together, and a later writer succeeds once the other program is done', async () => {
     const { db, other, committed } = await open(1_000)
     other.exec('BEGIN IMMEDIATE')
     const results: unknown[] = []
@@ -192,7 +192,7 @@ describe('while another program writes', () => {
       db.transaction().execute((tx) => add(tx, 'e')),
     ].map((write) => write.catch((error: unknown) => results.push(error)))
     await Promise.race(waiting)
-    // One that began to wait only now would wait for a second.
+    // A writer that starts its wait after the first timeout would wait for another second.
     for (let turn = 0; turn < 5; turn++) await untilTurnEnds()
     expect(results.map(isUnavailable)).toEqual(Array(5).fill(true))
     await Promise.all(waiting)
@@ -201,7 +201,7 @@ describe('while another program writes', () => {
     expect(committed()).toEqual(['f'])
   })
 
-  test('closing goes on when those before it have given up', async () => {
+  test('closing succeeds after the writers before it have timed out', async () => {
     const { db, other } = await open(50)
     other.exec('BEGIN IMMEDIATE')
     // On a busy machine, it may give up before anything else happens.

@@ -30,7 +30,7 @@ function follow(...looks: Measurement[]) {
   })
 }
 
-test('a rate is what was counted since the last look; the CPU is that of all cores', () => {
+test('a rate is the usage since the last measurement; CPU usage is relative to all cores', () => {
   expect(
     follow(
       look(10_000, { cores: 2, cpuMs: 20_000, diskReadBytes: 5_000 }),
@@ -44,7 +44,7 @@ test('a rate is what was counted since the last look; the CPU is that of all cor
   ])
 })
 
-test('totals go on when a machine is started again, and its rate begins at its start', () => {
+test('totals continue after a machine restarts, and its rates count from that start', () => {
   expect(
     follow(
       look(10_000, { diskReadBytes: 7_000 }),
@@ -62,7 +62,7 @@ test('totals go on when a machine is started again, and its rate begins at its s
   ])
 })
 
-test('a value that is unknown for a while leaves a gap and no spike, and is in the total later', () => {
+test('a value that is unknown for a while leaves a gap without a spike, and the total catches up later', () => {
   expect(
     follow(
       look(10_000, { diskReadBytes: 1_000 }),
@@ -82,12 +82,12 @@ test('a value that is unknown for a while leaves a gap and no spike, and is in t
   ])
 })
 
-test('a machine that is measured every second has rates, also where a timer is some milliseconds early', () => {
+test('a machine measured every second has rates, even if a timer fires some milliseconds early', () => {
   const looks = [10_000, 10_998, 12_001, 12_999].map((at) => look(at, { cpuMs: at / 2 }))
   for (const { cpu } of follow(...looks)) expect(cpu).toBeCloseTo(50)
 })
 
-test('a rate over too long or too short a time, or of a counter that went back, is not known', () => {
+test('a rate is unknown if the interval is too long or too short, or the counter decreased', () => {
   const at = (ms: number, cpuMs: number) =>
     follow(look(10_000, { cpuMs: 5_000 }), look(ms, { cpuMs }))[1]?.cpu
   expect([at(40_000, 20_000), at(40_001, 20_000)]).toEqual([50, null])
@@ -103,16 +103,16 @@ test('a rate over too long or too short a time, or of a counter that went back, 
   expect(follow(look(500_000, { cpuMs: 400_000 }))).toEqual([{ cpu: null, read: null, total: null }])
 })
 
-test('traffic between the last look and the end of a process counts, also of one that nobody looked at', () => {
+test('traffic after the last measurement of a process counts, even if the process was never measured', () => {
   const ended = (tx: number, life = 'a') => ({ life, rx: 0, tx })
   let reading: Reading | null = null
   const totals = [
-    // The first process ended before anybody looked.
+    // The first process ended before it was measured.
     look(10_000, { networkTxBytes: 5_000, ended: ended(40) }),
     // The second one sent 7,000 in all, and the third one 300.
     look(20_000, { startedAt: 15_000, networkTxBytes: 100, ended: ended(7_340) }),
     look(30_000, { startedAt: 15_000, networkTxBytes: 150, ended: ended(7_340) }),
-    // Another life of the driver does not know what ended before.
+    // A restarted driver does not know the processes that ended before.
     look(40_000, { startedAt: 35_000, networkTxBytes: 10, ended: ended(0, 'b') }),
     look(50_000, { startedAt: 45_000, networkTxBytes: 1, ended: ended(30, 'b') }),
   ].map((measured) => {
