@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { canonicalCidr, isWithin, networkAround, reverseName, widest } from './cidrs.ts'
 
-test('a range has one way to be written', () => {
+test('each range is stored in one canonical form', () => {
   const written = {
     '203.0.113.7': '203.0.113.7/32',
     '10.0.0.0/8': '10.0.0.0/8',
@@ -65,7 +65,7 @@ test('a range is in another one only as a whole', () => {
   expect(isWithin('::/0', ['0.0.0.0/0'])).toBe(false)
 })
 
-test('ranges within others are left out', () => {
+test('ranges contained in others are left out', () => {
   expect(
     widest(['10.1.0.0/16', '10.0.0.0/8', '10.0.0.0/8', '2001:db8::/32', '::/0', '192.0.2.1/32']),
   ).toEqual(['10.0.0.0/8', '::/0', '192.0.2.1/32'])
@@ -89,7 +89,7 @@ test('the widest of many ranges are found without comparing each with each', () 
   expect(widest(many)).toHaveLength(20_000)
 })
 
-test('an address has a name in the DNS that leads back', () => {
+test('every address has its reverse DNS name', () => {
   expect(reverseName('203.0.113.7')).toBe('7.113.0.203.in-addr.arpa.')
   expect(reverseName('2001:db8:7::2')).toBe(
     '2.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.7.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa.',

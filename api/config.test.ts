@@ -47,7 +47,7 @@ test('the catalogue is in the data folder, unless another file is named', () => 
   expect(readConfig({ BERTH_CATALOG: '/etc/catalog.yaml' }).catalogFile).toBe('/etc/catalog.yaml')
 })
 
-test('a flag wins over the environment, and an empty variable is none', () => {
+test('a flag takes precedence over the environment, and an empty variable counts as unset', () => {
   expect(readConfig({ PORT: '1' }, { port: '2' }).port).toBe(2)
   expect(readConfig({ PORT: '1' }).port).toBe(1)
   expect(readConfig({ PORT: '', HOST: '' })).toMatchObject({ port: 8080, host: '127.0.0.1' })
@@ -70,7 +70,7 @@ test('guests’ ports listen where the API does by default, and customers are sh
     expect(() => readConfig({ BERTH_PUBLIC_NAME })).toThrow(ConfigError)
 })
 
-test('proxies are named by address or range, and nobody is one by himself', () => {
+test('proxies are listed by address or range, and by default no proxy is trusted', () => {
   expect(readConfig({}).trustProxy).toEqual([])
   expect(readConfig({ BERTH_TRUST_PROXY: '127.0.0.1, 10.1.0.0/16,fd00::1' }).trustProxy).toEqual([
     '127.0.0.1/32',

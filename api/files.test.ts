@@ -19,7 +19,7 @@ test('a file is replaced whole, only its owner may read it, and nothing else is 
   expect(readdirSync(folder)).toEqual(['record.json'])
 })
 
-test('two who write one file at once leave the content of one of them', async () => {
+test('two concurrent writes of a file leave the content of one of them, whole', async () => {
   const path = join(folder, 'shared.json')
   const texts = Array.from({ length: 20 }, (_, at) => String(at).repeat(10_000))
   await Promise.all(texts.map((text) => writeDurably(path, text)))

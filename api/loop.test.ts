@@ -29,7 +29,7 @@ function looping(turn: (loop: Loop) => unknown = () => {}, more: { restMs?: () =
   return { loop, turns, pass }
 }
 
-test('turns follow each other with a pause, also when one fails', async () => {
+test('turns follow each other with a pause, even if a turn fails', async () => {
   const { loop, turns, pass } = looping(() => {
     throw new Error('this time')
   })
@@ -44,7 +44,7 @@ test('turns follow each other with a pause, also when one fails', async () => {
   expect(turns).toEqual([0, 100, 200])
 })
 
-test('the first turn may wait for its time', async () => {
+test('the first turn may wait for a pause, too', async () => {
   const { loop, turns, pass } = looping()
   loop.start({ isPauseFirst: true })
   await pass(99)
@@ -53,7 +53,7 @@ test('the first turn may wait for its time', async () => {
   expect(turns).toEqual([100])
 })
 
-test('news end a pause, and news during a turn leave the next one out', async () => {
+test('a wake ends the pause, and a wake during a turn skips the next pause', async () => {
   let left = 2
   const { loop, turns, pass } = looping((own) => {
     if (left-- > 0) own.wake()
@@ -67,7 +67,7 @@ test('news end a pause, and news during a turn leave the next one out', async ()
   expect(turns).toEqual([0, 0, 0, 40])
 })
 
-test('one turn does the work of all news during a rest, which only a stop cuts short', async () => {
+test('one turn serves all wakes during a rest, and only a stop cuts the rest short', async () => {
   const { loop, turns, pass } = looping(() => {}, { restMs: () => 30 })
   loop.start()
   await settle()
@@ -82,7 +82,7 @@ test('one turn does the work of all news during a rest, which only a stop cuts s
   await loop.stop()
 })
 
-test('stopping waits for the current turn, and for no pause', async () => {
+test('stopping waits for the current turn, but not for a pause', async () => {
   const taken = Promise.withResolvers<void>()
   const { loop } = looping(() => taken.promise)
   loop.start()
@@ -96,7 +96,7 @@ test('stopping waits for the current turn, and for no pause', async () => {
   await stopping
 })
 
-test('an alarm that rang before the pause leaves it out, until it is reset', async () => {
+test('an alarm that rang before the pause skips it, until the alarm is reset', async () => {
   const clock = new ManualClock()
   const alarm = new Alarm(clock)
   alarm.ring()
