@@ -58,9 +58,9 @@ export interface TestApp {
   makeAccount(balance?: string): Promise<string>
   /** Mails that were sent, oldest first. */
   mails: Mail[]
-  /** Carries out all that is due at this moment. */
+  /** Runs all work that is due at this moment. */
   work(): Promise<void>
-  /** Turns the clock until nothing is left to carry out. */
+  /** Advances the clock until no work is left. */
   finish(): Promise<void>
 }
 
@@ -68,7 +68,7 @@ export interface TestApp {
 export const SITE = 'http://localhost'
 const ALL: readonly ScopeName[] = ['account:read', 'account:write', 'servers:read', 'servers:write']
 export const catalogText = readFileSync(new URL('../../catalog.yaml', import.meta.url), 'utf8')
-/** It is parsed once, because that takes a third of the time of building an application. */
+/** The catalogue is parsed once, because parsing takes a third of the time of building an application. */
 const shipped = parseCatalog(catalogText, 'catalog.yaml')
 
 /** The shipped catalogue as the operator reads it. */
@@ -92,11 +92,11 @@ type TestOptions = Partial<AppOptions> & {
   hasOther?: boolean
   /** The balance of the test's account, in rubles. */
   balance?: string
-  /** Called after each statement of the application; what it throws, the application gets in place of the rows. */
+  /** Called after each statement of the application. The application gets its error instead of the rows. */
   afterStatement?: () => void
 }
 
-/** The real application in memory: real database, simulated machines, a clock that is turned by hand. */
+/** Builds the real application in memory, with a real database, simulated machines and a clock that tests advance. */
 export async function testApp(options: TestOptions = {}): Promise<TestApp> {
   const { simulator, hasOther = false, balance, afterStatement, ...more } = options
   const clock = new ManualClock()

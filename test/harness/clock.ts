@@ -5,7 +5,7 @@ interface Sleeper {
   wake: () => void
 }
 
-/** A clock that stands still until it is turned. */
+/** A clock that stands still until a test advances it. */
 export class ManualClock implements Clock {
   #now: number
   readonly #sleepers = new Set<Sleeper>()

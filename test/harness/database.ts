@@ -15,8 +15,8 @@ interface Fresh {
 }
 
 /**
- * A fresh database of the kind that the vitest project names, at the newest schema, or at that of the migration
- * `upTo`. The newest is what most tests want: it is made once, and used again.
+ * Returns a fresh database of the kind that the vitest project names, migrated fully or up to the migration `upTo`.
+ * Most tests want the newest schema, so it is created once and reused.
  */
 export async function testDatabase({ upTo }: { upTo?: string } = {}): Promise<Fresh> {
   return process.env.BERTH_TEST_DATABASE === 'postgres' ? onPostgres(upTo) : onSqlite(upTo)
@@ -33,7 +33,7 @@ async function onSqlite(upTo: string | undefined): Promise<Fresh> {
     writeFileSync(file, newest)
   }
   const db = openSqlite(file)
-  // Tests end with the machine that runs them: what they write need not survive its power.
+  // Data of tests need not survive a power cut.
   await sql`PRAGMA synchronous = OFF`.execute(db)
   if (upTo !== undefined) await migrate(db, { upTo })
   return { db, drop: async () => rmSync(folder, { recursive: true }) }
@@ -42,12 +42,12 @@ async function onSqlite(upTo: string | undefined): Promise<Fresh> {
 async function newestSqlite(file: string): Promise<Buffer> {
   const db = openSqlite(file)
   await migrate(db)
-  // Which takes what is in its log into the file.
+  // Closing checkpoints the write-ahead log, so that the file alone has everything.
   await db.destroy()
   return readFileSync(file)
 }
 
-/** A schema, and the connections by which tests use it one after another: each would otherwise learn all tables anew. */
+/** A schema and its connections, which tests reuse: fresh connections would load the catalog of all tables again. */
 interface Schema {
   name: string
   db: Database
@@ -55,12 +55,12 @@ interface Schema {
 
 const spare: Schema[] = []
 
-/** The connection that makes and restores schemas, and the schema that they are like. */
+/** The connection that creates and restores schemas, and a description of the schema that they copy. */
 interface Original {
   admin: Database
   layout: string
   partitions: ReadonlyMap<string, string>
-  /** Tables of which migrations leave rows. */
+  /** Tables in which migrations leave rows. */
   filled: ReadonlySet<string>
 }
 
@@ -77,7 +77,7 @@ async function readOriginal(): Promise<Original> {
   }
 }
 
-/** A schema of its own is as good as a database of its own, and made in a tenth of the time. */
+/** A separate schema isolates a test as well as a separate database, and takes a tenth of the time to create. */
 async function onPostgres(upTo: string | undefined): Promise<Fresh> {
   original ??= readOriginal()
   const like = await original
@@ -111,7 +111,7 @@ async function isBusy(admin: Database, name: string): Promise<boolean> {
   return rows.length > 0
 }
 
-/** Gives a schema the rows that migrations leave. @returns false where its tables are others */
+/** Resets a schema to the rows that migrations leave. @returns false if its tables differ */
 async function restore({ admin, layout, partitions, filled }: Original, name: string): Promise<boolean> {
   const tables = await tablesOf(admin, name)
   if (JSON.stringify(tables) !== layout) return false
@@ -121,13 +121,13 @@ async function restore({ admin, layout, partitions, filled }: Original, name: st
     ...[...new Set([...used, ...filled])].map((table) => `DELETE FROM ${name}."${table}"`),
     ...[...filled].map((table) => `INSERT INTO ${name}."${table}" SELECT * FROM public."${table}"`),
   ]
-  // References need not hold between two of these. Sent together they are a transaction, which ends if one fails.
+  // Foreign keys need not hold between two statements. Sent together, they are one transaction, which fails as a whole.
   const all = ['SET LOCAL session_replication_role = replica', ...statements]
   await sql.raw(all.join(';')).execute(admin)
   return true
 }
 
-/** Returns the statements that give a schema the partitions that are wanted, as tests of other days leave others. */
+/** Returns the statements that restore the partitions of a schema: tests on other dates leave other partitions. */
 function partitionChanges(
   name: string,
   present: ReadonlyMap<string, string>,
@@ -156,7 +156,7 @@ interface Relation {
   columns: number
 }
 
-/** Its tables and indexes without partitions, and how many columns each has. */
+/** Lists the tables and indexes of a schema without partitions, each with its number of columns. */
 async function tablesOf(admin: Database, schema: string): Promise<Relation[]> {
   const { rows } = await sql<Relation>`
     SELECT relname AS "table", relkind AS kind, relnatts AS columns

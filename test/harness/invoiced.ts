@@ -10,7 +10,7 @@ interface Place {
   clock: Clock
 }
 
-/** Charges an account for an hour of a server that is gone, as its project is. @returns the id of the server */
+/** Charges an account for an hour of a server that is deleted together with its project. @returns the server's id */
 export async function chargeHour({ db, clock }: Place, accountId: string, rubles = '120'): Promise<string> {
   const now = clock.now()
   const hour = now - (now % 3_600_000)
@@ -22,7 +22,7 @@ export async function chargeHour({ db, clock }: Place, accountId: string, rubles
   return item.item_id
 }
 
-/** Issues a credit note over 12 rubles for an account's only invoice. @returns the ids of both */
+/** Issues a credit note for 12 rubles for an account's only invoice. @returns the ids of both */
 export async function creditInvoice({ db, clock }: Place, accountId: string) {
   const own = db.selectFrom('documents').select('document_id').where('account_id', '=', accountId)
   const { document_id: invoiceId } = await own.where('type', '=', 'invoice').executeTakeFirstOrThrow()

@@ -33,7 +33,7 @@ export function runWhereUsersCanEnter(root: string): void {
   process.exit(status ?? 130)
 }
 
-/** A folder and those that it is in. */
+/** Lists a folder and all folders above it. */
 function folders(folder: string): string[] {
   const parent = path.dirname(folder)
   return parent === folder ? [folder] : [folder, ...folders(parent)]

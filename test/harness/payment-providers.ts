@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { onTestFinished } from 'vitest'
 
-/** Money that went back, as both providers keep it. */
+/** A refund or dispute, as both providers store it. */
 interface Back {
   id: string
   kind: 'refund' | 'dispute'
@@ -13,7 +13,7 @@ interface Back {
   status: string
 }
 
-/** A payment as the played providers keep it. */
+/** A payment as the simulated providers store it. */
 export interface PlayedPayment {
   id: string
   /** Stripe's payment intent. */
@@ -24,11 +24,11 @@ export interface PlayedPayment {
   status: 'pending' | 'succeeded' | 'canceled'
   returnUrl: string
   backs: Back[]
-  /** The entry of the charge in the balance at Stripe; null: it is not exchanged yet. */
+  /** The charge's entry in the balance at Stripe; null: the money is not exchanged yet. */
   settled: { minor: number; currency: string; exchangeRate: number | null } | null
   /** The provider's mark of the card; null: it names none. */
   card: string | null
-  /** The request that opened it. */
+  /** The request that opened the payment. */
   sent: Record<string, unknown>
 }
 
@@ -42,17 +42,17 @@ const KEYS = { yookassa: `Basic ${btoa('shop:key')}`, stripe: 'Bearer sk_test' }
 /** YooKassa and Stripe as their documentation describes them, on one local server. */
 export class PlayedProviders {
   readonly payments = new Map<string, PlayedPayment>()
-  /** Saved cards by id; each is charged at once, or refused as it says. */
+  /** Saved cards by id, each with the result of charging it. */
   readonly cards = new Map<string, { answer: 'paid' | 'declined' | 'needs its owner' }>()
   readonly #byKey = new Map<string, object>()
   readonly #server = createServer((request, response) => {
     this.#answer(request, response).catch((error: unknown) => response.destroy(Error(String(error))))
   })
-  /** Requests that reached it. */
+  /** The number of requests received. */
   requests = 0
-  /** Every request is cut off, before it is carried out or after. */
+  /** Every request is cut off: before it takes effect (`down`) or after (`lost replies`). */
   fault: 'none' | 'down' | 'lost replies' = 'none'
-  /** Called with a request such as "POST refunds" that was carried out, before the reply; true loses the reply. */
+  /** Called before the reply to a request such as "POST refunds" that took effect; true loses the reply. */
   carriedOut: (request: string) => boolean = () => false
 
   async listen(port = 0): Promise<void> {
@@ -68,7 +68,7 @@ export class PlayedProviders {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}` // it listens on a port
   }
 
-  /** The settings of the service that lead here. */
+  /** The service's settings that point to this server. */
   get urls(): { yookassa: URL; stripe: URL } {
     const { host } = new URL(this.origin)
     return { yookassa: new URL(`http://shop:key@${host}/v3`), stripe: new URL(`http://sk_test@${host}/v1`) }

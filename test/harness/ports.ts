@@ -1,17 +1,17 @@
 import { randomInt } from 'node:crypto'
 import { createServer } from 'node:net'
 
-/** Ports below the kernel's ephemeral range, apart from those that services publish at. */
+/** Ports below the kernel's ephemeral range, apart from those that services publish. */
 const [FIRST, LAST] = [10_000, 19_999]
 
 /**
- * A port of this host that nobody listens on, and that no other test gets before this process ends: one that is merely
- * free for a moment may be somebody else's by the time it is used.
+ * Reserves a free port of this host until this process ends. A port that is merely free at the moment may be taken by
+ * another test before it is used.
  */
 export async function claimPort(): Promise<number> {
   for (;;) {
     const port = randomInt(FIRST, LAST + 1)
-    // A name of the kernel's own, of which there is one, and none once its process is gone, however that ended.
+    // An abstract socket is unique on the host, and the kernel removes it even after a crash.
     if ((await listens({ path: `\0berth-test-port-${port}` }, true)) && (await listens({ port }, false)))
       return port
   }

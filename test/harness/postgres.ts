@@ -17,19 +17,19 @@ declare module 'vitest' {
   }
 }
 
-/** A real PostgreSQL of its own. */
+/** A real PostgreSQL server for tests. */
 export interface Server {
   /** The URL of one of the server's databases. */
   url(database: string): string
-  /** @returns the URL of a database with nothing in it */
+  /** Creates an empty database. @returns its URL */
   create(database: string): Promise<string>
-  /** Ends it as an operator would: it waits for nobody. */
+  /** Stops the server as an operator would, without waiting for its clients. */
   stop(): Promise<void>
-  /** Starts it again on the same data. */
+  /** Starts the server again on the same data. */
   start(): Promise<void>
-  /** A copy of all of it, taken meanwhile, that follows it from there on and can be read. */
+  /** Starts a readable replica of the running server, which follows its changes. */
   follow(): Promise<Server>
-  /** Ends it for good. */
+  /** Stops the server, and deletes its data. */
   remove(): Promise<void>
 }
 
@@ -78,7 +78,7 @@ function serverOf(server: EmbeddedPostgres, { databaseDir, port, password }: Pla
   }
 }
 
-/** As pg_basebackup does it, which the packages of PostgreSQL's binaries lack. */
+/** Copies the server as pg_basebackup does: the packages of PostgreSQL's binaries lack that program. */
 async function replicaOf({ databaseDir: from, port, password }: Place, url: string): Promise<Server> {
   const place = { databaseDir: `${from}-replica`, port: await claimPort(), password }
   const file = (name: string) => path.join(place.databaseDir, name)
@@ -106,7 +106,7 @@ async function replicaOf({ databaseDir: from, port, password }: Place, url: stri
   return replica
 }
 
-/** The package waits for a sentence that replicas don't say. */
+/** Polls with connections, because the package waits for a log line that replicas never write. */
 async function begin(server: EmbeddedPostgres, url: string): Promise<void> {
   void server.start().catch(() => {})
   for (let attempt = 0; attempt < 1200; attempt += 1) {
@@ -128,7 +128,7 @@ let server: Server | null = null
 export async function setup(project: TestProject): Promise<void> {
   server = await startPostgres()
   const url = await server.create('berth')
-  // The way a real installation does it, once; each test's own schema is made from the same migrations.
+  // This schema is migrated like a real installation, and the schemas of tests are compared with it.
   const db = openPostgres(url)
   await migrate(db)
   await db.destroy()

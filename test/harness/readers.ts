@@ -17,7 +17,7 @@ export async function addReaders(t: TestApp, readers: readonly Reader[]): Promis
   return ids
 }
 
-/** Looks several times for what is to be mailed, as two processes may, and returns the mails that this sent. */
+/** Looks for due mails several times, partly at once as two processes may. @returns the mails sent */
 export async function mailedBy(t: TestApp, loop: { look(): Promise<void> }) {
   const before = t.mails.length
   await Promise.all([loop.look(), loop.look()])

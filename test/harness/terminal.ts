@@ -6,19 +6,19 @@ export const keys = { enter: '\r', down: '\x1b[B', space: ' ', ctrlC: '\x03', ct
 export interface Screen {
   /** The text of the terminal, including what has scrolled away; wrapped lines are joined. */
   text(): string
-  /** Waits until the screen shows it. */
+  /** Waits until the screen shows the text. @throws Error after the patience */
   shows(text: string | RegExp): Promise<void>
   /** Waits for a question, then types. */
   answer(question: string | RegExp, typed: string): Promise<void>
   type(typed: string): void
-  /** Waits for the end of the program. @returns what it ended with */
+  /** Waits until the program exits. @returns its exit code */
   ended(): Promise<number | null>
   kill(): void
   /** The program that draws the terminal. */
   emulator: Terminal
 }
 
-/** A command in a real terminal, drawn by a real emulator; `script` of util-linux makes the one from the other. */
+/** Runs a command in a pseudo-terminal, which `script` of util-linux opens, and renders its output with an emulator. */
 export function screenOfCommand(
   command: string,
   env: Record<string, string | undefined>,
@@ -31,7 +31,7 @@ export function screenOfCommand(
   })
   const changed = new EventTarget()
   child.stdout.on('data', (data) => emulator.write(data, () => changed.dispatchEvent(new Event('change'))))
-  // The emulator draws what it was given a moment later, so the program's last words are awaited too.
+  // The emulator renders asynchronously, so the end waits for the program's last output, too.
   const end = new Promise<number | null>((resolve) =>
     child.once('close', (code) => emulator.write('', () => resolve(code))),
   )
