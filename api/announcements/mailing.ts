@@ -1,4 +1,5 @@
 import { openAccounts } from '../accounts/status.ts'
+import { attemptAll } from '../database/database.ts'
 import { prepared } from '../database/prepared.ts'
 import { countMails, enqueueMail } from '../mail/queue.ts'
 import { announcementMail } from '../people/letters/announcements.ts'
@@ -23,16 +24,21 @@ const MOST_WAITING = 1_000
 /**
  * Mails open announcements to the owners of the accounts that they concern, some at a time. The last mailed address is
  * saved in the transaction that queues the mails, so each person gets one mail even if a process dies.
+ * An announcement that fails keeps no other from being mailed.
+ * @throws as attemptAll, once the others are done
  */
 export async function mailAnnouncements(options: Mailing): Promise<void> {
   const { db, clock, mailed } = options
-  const due = await unmailed.first(db, { now: clock.now() })
-  if (!due || (await countMails(db)) >= MOST_WAITING) return
-  if (await mailSome(options, due)) mailed()
+  const due = await unmailed.all(db, { now: clock.now() })
+  await attemptAll(
+    due.map((one) => async () => {
+      if ((await countMails(db)) < MOST_WAITING && (await mailSome(options, one))) mailed()
+    }),
+  )
 }
 
 const unmailed = prepared((db, { now }: { now: number }) =>
-  openOnes(db, now).selectAll().where('mailed_at', 'is', null).orderBy('announcement_id').limit(1),
+  openOnes(db, now).selectAll().where('mailed_at', 'is', null).orderBy('announcement_id'),
 )
 
 /** @returns true if mails were queued */

@@ -384,7 +384,9 @@ export function requireFunds(funds: number, priceHour: number): void {
 
 /** @param funds units @param priceHour units */
 export function insufficientBalance(funds: number, priceHour: number, why: string): ApiError {
-  const [needed, available] = [formatMoney(coverOf(priceHour)), formatMoney(funds)]
+  // The sum is rounded down, because half up it may seem to be enough.
+  const rest = ((funds % UNITS_PER_KOPECK) + UNITS_PER_KOPECK) % UNITS_PER_KOPECK
+  const [needed, available] = [formatMoney(coverOf(priceHour)), formatMoney(funds - rest)]
   return new ApiError(
     billingProblems.insufficient_balance,
     `${why}At least ${needed} rubles are required, for the first ${HOURS_TO_COVER} hours; ${available} is available. Top up the balance first.`,

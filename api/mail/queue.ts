@@ -78,8 +78,9 @@ export class MailQueue {
 
   async #send({ mail_id, content, attempts }: MailTable): Promise<void> {
     const { db, clock, log, secrets, mailer } = this.#options
-    const mail: Mail = JSON.parse(secrets.open(content))
     try {
+      // A mail that was sealed with another key fails here, and is given up like any other.
+      const mail: Mail = JSON.parse(secrets.open(content))
       await mailer.send(mail)
     } catch (error) {
       const pause = PAUSES_MS[attempts - 1]

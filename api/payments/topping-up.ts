@@ -1,9 +1,10 @@
+import type { FastifyBaseLogger as Logger } from 'fastify'
 import { v7 as uuid } from 'uuid'
 import { lockAccount } from '../accounts/accounts.ts'
 import { activeAccounts } from '../accounts/status.ts'
 import { monthStart } from '../billing/accrual.ts'
 import { belowTopUpLine, postponeTopUp, setTopUpLine, takeFall } from '../billing/standing.ts'
-import type { Queries } from '../database/database.ts'
+import { isLockFailure, isUnavailable, type Queries } from '../database/database.ts'
 import { prepared } from '../database/prepared.ts'
 import { NoAnswer } from '../outgoing.ts'
 import { chargedSince, findAutoTopUp, openAutomatic } from './auto-top-up.ts'
@@ -25,6 +26,7 @@ export interface Declined {
 }
 
 export interface ToppingUp extends Paying {
+  log: Logger
   /** Queues the mails about a declined payment, in the transaction that notes it. */
   tellDeclined: (tx: Queries, accountId: string, declined: Declined) => Promise<void>
   mailed: () => void
@@ -32,27 +34,41 @@ export interface ToppingUp extends Paying {
 
 /**
  * Records the results of automatic payments, and begins payments for accounts whose balance has fallen below
- * their threshold.
- * @returns true if there may be more to begin
+ * their threshold. An account that fails keeps no other from either.
+ * @param failedBefore the number of results that could not be recorded last time: others come in addition to them
+ * @returns whether there may be more to do, and the number of results that could not be recorded
  */
-export async function topUpAccounts(options: ToppingUp): Promise<boolean> {
+export async function topUpAccounts(
+  options: ToppingUp,
+  failedBefore: number,
+): Promise<{ hasMore: boolean; failed: number }> {
   const { db, clock, mailed } = options
-  const payments = await ended.all(db, {})
-  for (const payment of payments) await noteEnd(options, payment)
+  const atMost = AT_ONCE + failedBefore
+  const payments = await ended.all(db, { atMost })
+  let failed = 0
+  for (const payment of payments)
+    try {
+      await noteEnd(options, payment)
+    } catch (error) {
+      if (isUnavailable(error) && !isLockFailure(error)) throw error
+      failed += 1
+      const { account_id, payment_id } = payment
+      options.log.error({ err: error, account_id, payment_id }, 'an automatic payment could not be recorded')
+    }
   if (payments.some(({ status }) => status === 'canceled')) mailed()
   const below = await fallen.all(db, { now: clock.now() })
   await Promise.all(below.map(({ account_id }) => topUp(options, account_id)))
-  return below.length === AT_ONCE || payments.length === AT_ONCE
+  return { hasMore: below.length === AT_ONCE || payments.length === atMost, failed }
 }
 
 /** Finds the ended automatic payments whose results were not recorded. */
-const ended = prepared((db) =>
+const ended = prepared((db, { atMost }: { atMost: number }) =>
   db
     .selectFrom('auto_top_ups')
     .innerJoin('payments', 'payments.payment_id', 'auto_top_ups.payment_id')
     .select(['payments.account_id', 'payments.payment_id', 'payments.status', 'payments.amount'])
     .where('payments.status', '<>', 'pending')
-    .limit(AT_ONCE),
+    .limit(atMost),
 )
 
 const fallen = prepared((db, { now }: { now: number }) => belowTopUpLine(db, now).limit(AT_ONCE))
@@ -103,14 +119,21 @@ async function afterDecline(
 
 /**
  * Begins the automatic payment of an account. If the provider does not answer, the worker opens the payment
- * later.
+ * later. An account that fails is tried again in an hour.
  */
 async function topUp(options: ToppingUp, accountId: string): Promise<void> {
-  const payment = await begin(options, accountId)
-  if (!payment) return
-  await openPayment(options, payment, true).catch((error: unknown) => {
-    if (!(error instanceof NoAnswer)) throw error
-  })
+  const { db, clock, log } = options
+  try {
+    const payment = await begin(options, accountId)
+    if (payment) await openPayment(options, payment, true)
+  } catch (error) {
+    if (error instanceof NoAnswer || isLockFailure(error)) return
+    log.error(
+      { err: error, account_id: accountId },
+      'an account could not be topped up; trying again in an hour',
+    )
+    await postponeTopUp(db, accountId, clock.now() + HOUR)
+  }
 }
 
 /** Writes the row of an automatic payment, if one may be begun. */

@@ -1,5 +1,5 @@
-import type { FastifyBaseLogger as Logger } from 'fastify'
 import { findAccount } from '../accounts/accounts.ts'
+import { attemptAll } from '../database/database.ts'
 import { prepared } from '../database/prepared.ts'
 import { Loop } from '../loop.ts'
 import { messageOf } from '../message-of.ts'
@@ -33,7 +33,6 @@ const duePayments = prepared((db, { now }: { now: number }) =>
 )
 
 interface PaymentWorkerOptions extends ToppingUp {
-  log: Logger
   peers: Peers
   secrets: Secrets
 }
@@ -49,6 +48,8 @@ export class PaymentWorker {
   #closedAt = Number.NEGATIVE_INFINITY
   #forgetAt = Number.NEGATIVE_INFINITY
   #forgetPauseMs = FORGET_AGAIN_MS
+  /** Automatic payments whose results could not be recorded last time. */
+  #notRecorded = 0
 
   constructor(options: PaymentWorkerOptions) {
     this.#options = options
@@ -101,10 +102,21 @@ export class PaymentWorker {
     }
   }
 
-  /** Checks the payments that are due. @returns their number, at most AT_ONCE */
+  /** Checks the payments that are due, and what follows from them. @returns their number, at most AT_ONCE */
   async look(): Promise<number> {
-    const { db, clock, log } = this.#options
+    const { db, clock } = this.#options
     const due = await duePayments.all(db, { now: clock.now() })
+    await attemptAll([
+      () => this.#lookAtAll(due),
+      () => this.#deleteOfClosed(),
+      () => this.#forget(),
+      () => this.#topUp(),
+    ])
+    return due.length
+  }
+
+  async #lookAtAll(due: readonly PaymentTable[]): Promise<void> {
+    const { log } = this.#options
     const failures = (await Promise.all(due.map((payment) => this.#lookAt(payment)))).flatMap(
       (why) => why ?? [],
     )
@@ -114,11 +126,18 @@ export class PaymentWorker {
         { reason, payments: failures.length },
         'the provider of payments could not be asked; trying again',
       )
+  }
+
+  async #deleteOfClosed(): Promise<void> {
+    const { db, clock } = this.#options
     if (clock.now() >= this.#closedAt && !(await deleteOfClosed(db, clock)))
       this.#closedAt = clock.now() + CLOSED_EVERY_MS
-    await this.#forget()
-    if (await topUpAccounts(this.#options)) this.wake()
-    return due.length
+  }
+
+  async #topUp(): Promise<void> {
+    const { hasMore, failed } = await topUpAccounts(this.#options, this.#notRecorded)
+    this.#notRecorded = failed
+    if (hasMore) this.wake()
   }
 
   /**
@@ -155,7 +174,8 @@ export class PaymentWorker {
     } catch (error) {
       await this.#postpone(payment)
       if (error instanceof NoAnswer || error instanceof Refused) return messageOf(error)
-      throw error
+      log.error({ err: error, payment_id, account_id, provider }, 'a payment could not be checked')
+      return null
     }
   }
 

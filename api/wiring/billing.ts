@@ -7,7 +7,7 @@ import { type Issuing, issueDue } from '../billing/documents/issuing.ts'
 import { rollUpDue } from '../billing/rollup.ts'
 import { BillingWorker } from '../billing/worker.ts'
 import { expireDue } from '../credits/credits.ts'
-import type { Queries } from '../database/database.ts'
+import { attemptAll, type Queries } from '../database/database.ts'
 import { quotas } from '../features.ts'
 import { moveNumbers } from '../hcloud/numbers.ts'
 import type { Engine } from '../operations/engine.ts'
@@ -62,10 +62,7 @@ export function charging(
       await repriceAccounts(db, catalog, now)
     },
     suspendAndResume: () => suspendAndResume({ db, clock, engine, graceMs, keepSuspendedMs }),
-    warn: async () => {
-      await warnPeople({ db, clock, secrets, catalog, keepSuspendedMs, billingPage, ...mailing })
-      await mailAnnouncements({ db, clock, secrets, catalog, ...mailing })
-    },
+    warn: () => mailPeople({ db, clock, secrets, catalog, keepSuspendedMs, billingPage, ...mailing }),
     expireCredits: () =>
       expireDue({ db, clock, onFault: failing('credits could not expire; trying again in an hour') }),
     issueDocuments: () => issueDue(issuing),
@@ -90,6 +87,13 @@ export function charging(
   const parts = { ...lent, missingToResume: missing, providers, billingPage, customerOf }
   const workers = { abuse, ...mailLoops, limitKeeper, billing, payments }
   return { ...workers, parts: { ...parts, wakePayments: () => payments.wake() } }
+}
+
+type Letters = Parameters<typeof warnPeople>[0] & Parameters<typeof mailAnnouncements>[0]
+
+/** Queues warnings and announcements; neither that fails keeps the other from being mailed. */
+async function mailPeople(letters: Letters): Promise<void> {
+  await attemptAll([() => warnPeople(letters), () => mailAnnouncements(letters)])
 }
 
 /** Returns the account's name and address on documents, and the language of its first owner. */

@@ -3,6 +3,7 @@ import { addMember } from '../../api/people/membership/members.ts'
 import { createPerson, updatePerson } from '../../api/people/person/people.ts'
 import type { TestApp } from '../harness/app.ts'
 import { signUp } from './harness/browser.ts'
+import { refuse } from './harness/faults.ts'
 import { issues, make, NOBODY } from './harness/ordering.ts'
 import { makeOperatorToken, withShop } from './operator/harness/shop.ts'
 
@@ -168,4 +169,18 @@ test('many owners are mailed in parts, each once, and the queue keeps room for s
   for (let round = 0; round < 15; round++) await t.app.mails.look()
   expect(new Set(t.mails.map(({ to }) => to)).size).toBe(250)
   expect(t.mails.length).toBe(250)
+})
+
+test('an announcement that cannot be mailed keeps no other from it', async () => {
+  const { t, shop } = await withShop()
+  const { body: broken } = await shop('POST', path, { kind: 'notice', text })
+  await refuse(t.db, 'UPDATE ON announcements', `OLD.announcement_id = '${broken.announcement_id}'`)
+  t.clock.advance(1)
+  const { body: other } = await shop('POST', path, { kind: 'notice', text: { ...text, en: 'Other.' } })
+  for (let round = 0; round < 2; round++) await t.app.billing.look()
+  const mailedAt = async (id: string) => (await shop('GET', `${path}/${id}`)).body.mailed_at
+  expect([await mailedAt(broken.announcement_id), await mailedAt(other.announcement_id)]).toEqual([
+    null,
+    later(t, 0),
+  ])
 })

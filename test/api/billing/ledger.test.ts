@@ -158,6 +158,15 @@ test('a day of everything is required, rounded up to a kopeck, and exactly that 
   )
 })
 
+test('a refusal never shows more available than there is', () => {
+  const shown = (funds: number) => ledger.insufficientBalance(funds, 100, '').message
+  expect(shown(2399)).toContain(
+    'At least 0.24 rubles are required, for the first 24 hours; 0.23 is available',
+  )
+  const available = [99, 100, 0, -1, -100, -101].map((funds) => /; (.*) is available/.exec(shown(funds))?.[1])
+  expect(available).toEqual(['0.00', '0.01', '0.00', '-0.01', '-0.01', '-0.02'])
+})
+
 test('more charges than one statement takes are all booked, each in its account', async () => {
   const t = await testApp({ balance: '0' })
   const other = await t.makeAccount('0')

@@ -5,7 +5,7 @@ import { type Database, isSqlite } from '../../../api/database/database.ts'
 /**
  * Lets the database refuse to change some rows, as by a fault of the service that concerns them alone.
  * @param change such as `UPDATE ON servers`
- * @param rows the condition on OLD
+ * @param rows the condition on OLD and NEW
  */
 export async function refuse(db: Database, change: string, rows: string): Promise<void> {
   const trigger = sql.raw(`CREATE TRIGGER refused BEFORE ${change} FOR EACH ROW WHEN (${rows})`)

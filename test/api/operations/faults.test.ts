@@ -11,6 +11,7 @@ import { Secrets } from '../../../api/secrets.ts'
 import { type TestApp, testApp } from '../../harness/app.ts'
 import { refuse } from '../harness/faults.ts'
 import { make } from '../harness/ordering.ts'
+import { withMethod } from '../payments/harness/payments.ts'
 
 const HOUR = 3600_000
 const DAY = 24 * HOUR
@@ -121,4 +122,48 @@ test('a row that cannot be changed keeps no other from it, and is reported at th
   })
   await expect(changed).rejects.toThrow('broken')
   expect([...left]).toEqual([1])
+})
+
+test('accounts whose automatic top-up cannot be begun keep no other from it', async () => {
+  const t = await testApp()
+  for (let number = 0; number < 17; number++) await t.makeAccount()
+  const last = await t.makeAccount()
+  const below = t.db.updateTable('ledgers').set({ top_up_below: 10 ** 9, top_up_at: 0 })
+  await below.where('account_id', '<>', t.accountId).execute()
+  await t.db.updateTable('ledgers').set({ top_up_at: 1 }).where('account_id', '=', last).execute()
+  await refuse(t.db, 'UPDATE ON ledgers', `NEW.top_up_at IS NULL AND NEW.account_id <> '${last}'`)
+  for (let looks = 0; looks < 3; looks++) await t.app.payments.look().catch(() => {})
+  const left = t.db.selectFrom('ledgers').select('top_up_at').where('account_id', '=', last)
+  expect(await left.execute()).toEqual([{ top_up_at: null }])
+})
+
+test('automatic payments whose results cannot be recorded keep no other from it', async () => {
+  const { t, items } = await withMethod('yookassa')
+  const { payment_method_id: method_id } = items[0]
+  const paid = await t.db.selectFrom('payments').selectAll().executeTakeFirstOrThrow()
+  const accountIds = await Promise.all(Array.from({ length: 18 }, () => t.makeAccount()))
+  for (const account_id of accountIds) {
+    const payment = {
+      payment_id: uuid(),
+      account_id,
+      provider_id: uuid(),
+      charge_id: null,
+      is_automatic: 1 as const,
+    }
+    await t.db
+      .insertInto('payments')
+      .values({ ...paid, ...payment })
+      .execute()
+    const settings = { account_id, below: 1, amount: 1, monthly_limit: 1, method_id, declines: 0 }
+    const { payment_id } = payment
+    await t.db
+      .insertInto('auto_top_ups')
+      .values({ ...settings, payment_id, off_reason: null, updated_at: 0 })
+      .execute()
+  }
+  const last = accountIds.at(-1)
+  await refuse(t.db, 'UPDATE ON auto_top_ups', `OLD.account_id <> '${last}'`)
+  for (let looks = 0; looks < 2; looks++) await t.app.payments.look().catch(() => {})
+  const recorded = t.db.selectFrom('auto_top_ups').select('account_id').where('payment_id', 'is', null)
+  expect(await recorded.execute()).toEqual([{ account_id: last }])
 })

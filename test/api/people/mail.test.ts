@@ -5,6 +5,7 @@ import path from 'node:path'
 import { SMTPServer } from 'smtp-server'
 import { expect, onTestFinished, test } from 'vitest'
 import { folderMailer, smtpMailer } from '../../../api/mail/mailer.ts'
+import { Secrets } from '../../../api/secrets.ts'
 import { testApp } from '../../harness/app.ts'
 import { ManualClock } from '../../harness/clock.ts'
 import { openBrowser } from '../harness/browser.ts'
@@ -91,6 +92,21 @@ test('a mail that nobody takes for a day is given up', async () => {
     await t.app.mails.look()
     t.clock.advance(3600_000)
   }
+  expect(await t.db.selectFrom('mails').selectAll().execute()).toEqual([])
+})
+
+test('a mail that was sealed with another key is given up, and keeps no other from being sent', async () => {
+  const t = await testApp()
+  const { call } = openBrowser(t)
+  await call('POST', '/sign-up', { email: 'ann@example.com' })
+  const content = new Secrets(Buffer.alloc(32, 1)).seal('{}')
+  await t.db.updateTable('mails').set({ content }).execute()
+  await call('POST', '/sign-up', { email: 'boris@example.com' })
+  for (let hour = 0; hour < 24; hour += 1) {
+    await t.app.mails.look()
+    t.clock.advance(3600_000)
+  }
+  expect(t.mails.map(({ to }) => to)).toEqual(['boris@example.com'])
   expect(await t.db.selectFrom('mails').selectAll().execute()).toEqual([])
 })
 
