@@ -22,7 +22,7 @@ test('without settings the defaults hold, and the whole is frozen', () => {
   expect(Object.isFrozen(config)).toBe(true)
 })
 
-test('data lies in the checkout, but for root where only root may reach that, and an installation stays where it is', () => {
+test('the data folder is in the checkout, unless root runs Berth where nobody else can enter; an existing one stays', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'berth-config-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const places = { checkout: path.join(folder, 'berth/data'), system: path.join(folder, 'system') }

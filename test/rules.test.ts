@@ -25,7 +25,7 @@ import {
 
 // ---- how the house stands ----
 
-test('no file imports itself, by whatever way round, not even for a type', () => {
+test('no file imports itself through others, not even for a type', () => {
   const arrows = new Map(
     sources.map((source) => [source.file, new Set(ownImports(source).map(({ file }) => file))]),
   )
@@ -98,7 +98,7 @@ const floors = (/^- Imports point down, floor by floor: ([^.]+)\./m.exec(read('A
   .reverse()
 const floorOf = (file: string) => floors.findIndex((names) => names.includes(partOf(file)))
 
-test('arrows point down, floor by floor', () => {
+test('files import only from their own floor or those below', () => {
   const wrong = product
     .filter(({ file }) => file.startsWith('api/'))
     .flatMap((source) => {

@@ -92,7 +92,7 @@ type TestOptions = Partial<AppOptions> & {
   hasOther?: boolean
   /** The balance of the test's account, in rubles. */
   balance?: string
-  /** Called after each statement of the application. The application gets its error instead of the rows. */
+  /** Called after each statement of the application. An error that it throws reaches the application in place of the rows. */
   afterStatement?: () => void
 }
 

@@ -8,7 +8,7 @@ export const root = path.resolve(import.meta.dirname, '../..')
 export const read = (file: string) => readFileSync(path.join(root, file), 'utf8')
 export const exists = (file: string) => existsSync(path.join(root, file))
 
-/** Every file that is ours, whether it is committed yet or not; nothing that a program made. */
+/** Lists all files of the repository, committed or not, without generated ones. */
 export const files = listFiles('')
 export function listFiles(folder: string): string[] {
   const isOurs = (name: string) =>

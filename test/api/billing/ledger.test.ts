@@ -90,7 +90,7 @@ test('only payments count as paid, less what is charged back', async () => {
   expect(await ledger.fundsLeft(t.db, nobody)).toBe(0)
 })
 
-test('money received is told with the balance that it makes; money taken is not a top-up', async () => {
+test('an event reports money received with the new balance; money taken is not reported as a top-up', async () => {
   const t = await testApp({ balance: '0' })
   await book(t, '100')
   await book(t, '-30')

@@ -17,7 +17,7 @@ function answer(port: number, bytes: string): Promise<string> {
   })
 }
 
-test('bytes that are not HTTP also get a problem document and a request id', async () => {
+test('bytes that are not HTTP are answered with a problem document and a request id', async () => {
   const t = await testApp()
   const { port } = new URL(await t.app.http.listen({ port: 0, host: '127.0.0.1' }))
   for (const bytes of [

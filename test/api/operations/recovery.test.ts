@@ -65,7 +65,7 @@ test('an SSH key is added once, and a repeat is not refused as a duplicate', asy
   expect(await total(t, '/account/ssh_keys')).toBe(1)
 })
 
-test('a token whose value nobody was told is replaced by one whose value is', async () => {
+test('a token whose value was lost with its reply is replaced when the request is repeated', async () => {
   const t = await testApp()
   const before = await total(t, '/account/tokens')
   const [first, second] = await twice(t, '/account/tokens', { name: 'ci', scopes: ['servers:read'] })

@@ -330,7 +330,7 @@ test('a copy that its host can not read keeps no other from being verified', asy
   expect(verified).toEqual([null, new Date(t.clock.now()).toISOString()])
 })
 
-test('a damaged copy can not be restored and costs nothing, its customer is told, and a backup is made anew', async () => {
+test('a damaged copy costs nothing and can’t be restored, its customer is told, and another backup is made', async () => {
   const t = await priced()
   const id = await make(t, backupsAt(3))
   await night(t, 3)

@@ -291,7 +291,7 @@ test('the driver is told within the moment what is published, while a server run
   expect(portsOf()).toEqual([22, 53])
 })
 
-test('a driver that could not be told is told when the reconciler looks again', async () => {
+test('a change of ports that failed in the driver is applied at the reconciler’s next look', async () => {
   const t = await testApp()
   const id = await make(t)
   t.driver.failNext('connect', new DriverError('unavailable', 'a test'))

@@ -251,7 +251,7 @@ test('webhooks from before challenges stay as they are until their address chang
   expect([challenges.length, (await shown(t, webhook_id)).verification.status]).toEqual([1, 'pending'])
 })
 
-test('over https a name that leads elsewhere brings nobody what was meant for another: the certificate is asked each time', async () => {
+test('over https a name that leads to another host delivers nothing there: the certificate is checked each time', async () => {
   const usual = getCACertificates('default')
   onTestFinished(() => setDefaultCACertificates(usual))
   setDefaultCACertificates(Object.values(certificates).map(({ cert }) => cert))
