@@ -14,7 +14,7 @@ async function fill(db: Database): Promise<() => Promise<unknown>> {
     db,
   )
   await sql`CREATE TRIGGER fill BEFORE INSERT ON projects EXECUTE FUNCTION fill()`.execute(db)
-  return () => sql`DROP TRIGGER fill ON projects`.execute(db)
+  return () => sql`DROP FUNCTION fill() CASCADE`.execute(db)
 }
 
 test('while the disk is full, customers learn why nothing can be changed, can read, and go on when there is room', async () => {

@@ -156,7 +156,7 @@ test.runIf(process.env.BERTH_TEST_DATABASE === 'postgres')(
     const faults: unknown[] = []
     const options = { db: t.db, items: billedItems, onFault: (item: unknown) => void faults.push(item) }
     expect(await chargeDue(options, t.clock.now())).toBe(0)
-    await sql`DROP TRIGGER refused ON transactions`.execute(t.db)
+    await sql`DROP FUNCTION refuse() CASCADE`.execute(t.db)
     expect([await chargeDue(options, t.clock.now()), faults]).toEqual([1, []])
   },
 )
