@@ -58,7 +58,8 @@ const fileOf = (id: string) => join(world.dataDir, 'volumes', id, 'disk.raw')
 /** Writes to a machine's disk as its guest does: through QEMU's device if it is on, because QEMU locks the disk. */
 async function write(id: string, { isOn, mark }: Machine): Promise<void> {
   const command = `write -P ${mark} ${AT} ${LENGTH}`
-  if (!isOn) return void (await run('qemu-io', ['-c', command, world.diskOf(id)]))
+  // A killed QEMU counts as off a moment before the kernel has closed its files.
+  if (!isOn) return world.until(`the disk of ${id} is free`, () => wrote(command, world.diskOf(id)))
   await world.driver.close()
   const qmp = await Qmp.connect(qmpSocket(join(world.dataDir, 'vms', id, 'run')), 20_000)
   for (const line of [command, 'flush']) {
@@ -68,6 +69,17 @@ async function write(id: string, { isOn, mark }: Machine): Promise<void> {
   }
   qmp.close()
   await world.restart()
+}
+
+/** @returns false if another process still locks the disk */
+async function wrote(command: string, file: string): Promise<boolean> {
+  return run('qemu-io', ['-c', command, file]).then(
+    () => true,
+    (error: Error) => {
+      if (error.message.includes('lock')) return false
+      throw error
+    },
+  )
 }
 
 /** Checks a disk, which may be open elsewhere; qemu-io fails if the data differs from the mark. */
