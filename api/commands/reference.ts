@@ -69,6 +69,7 @@ const requests: [title: string, action: Action, accepted: string, force?: boolea
 const refused = {
   operation_in_progress: 'wait',
   server_state_conflict: 'no',
+  held: 'no',
   rescue_conflict: 'no',
   insufficient_balance: '402',
 } as const
@@ -78,7 +79,11 @@ function states(): string {
     code(status),
     ...requests.map(([, action, accepted, force = false]) => {
       const rescue_id = action === 'unrescue' ? '' : null
-      const verdict = checkAction(action, { status, copying: null, rescue_id }, { force })
+      const verdict = checkAction(
+        action,
+        { status, copying: null, rescue_id, suspension_reason: null },
+        { force },
+      )
       return verdict === 'allowed' ? accepted : refused[verdict]
     }),
   ])

@@ -5,7 +5,7 @@ import { findActive, inProgress } from '../operations/operations.ts'
 import { costOrdered } from './cover.ts'
 import { serverSubject } from './operations.ts'
 import { serverProblems } from './schema.ts'
-import { type Action, allowedIn, checkAction, SUSPENDED, whileHeld } from './states.ts'
+import { type Action, allowedIn, checkAction, SUSPENDED } from './states.ts'
 import type { ServerTable } from './tables.ts'
 
 /**
@@ -14,9 +14,8 @@ import type { ServerTable } from './tables.ts'
  */
 export async function guard(tx: Queries, server: ServerTable, action: Action, force = false): Promise<void> {
   const verdict = checkAction(action, server, { force })
-  const isHeld = server.suspension_reason !== null
-  if (verdict === 'allowed' && (!isHeld || whileHeld.includes(action))) return
-  if (isHeld && (verdict === 'allowed' || server.status === 'suspended'))
+  if (verdict === 'allowed') return
+  if (verdict === 'held' || (server.suspension_reason !== null && server.status === 'suspended'))
     throw conflict(server, action, `The operator has suspended this server: ${server.suspension_reason}`)
   if (verdict === 'insufficient_balance')
     throw insufficientBalance(

@@ -20,7 +20,13 @@ import {
 } from './states.ts'
 
 const stable: readonly ServerStatus[] = ['running', 'stopped', 'suspended', 'error']
-const idle = { copying: null, backing_up: null, rescue_id: null, delete_protection: 0 }
+const idle = {
+  copying: null,
+  backing_up: null,
+  rescue_id: null,
+  suspension_reason: null,
+  delete_protection: 0,
+}
 
 const verdicts = (given: Partial<typeof idle> | object, status: ServerStatus, force = false) =>
   Object.fromEntries(
@@ -109,4 +115,9 @@ test('each status says whether the machine should be on, and whether the server 
   const begun = statuses.filter((status) => isTransient(status))
   const ending = ['stopping', 'resetting_password', 'deleting']
   expect([...becomingBilledIn].sort()).toEqual(begun.filter((status) => !ending.includes(status)).sort())
+})
+
+test('a server that the operator wants suspended can be stopped, seen, renamed and deleted, and is kept busy by nothing', () => {
+  const held = allowedActions({ ...idle, status: 'running', suspension_reason: 'Sends spam' })
+  expect(held).toEqual(['stop', 'console', 'update', 'delete'])
 })

@@ -124,7 +124,7 @@ const onOwnSystem: readonly Action[] = ['reset_password', 'snapshot']
 const whileCopying: readonly Action[] = ['console', 'update', 'delete']
 
 /** The actions on a server that the operator wants suspended. Others would keep it busy, so that it never is. */
-export const whileHeld: readonly Action[] = ['stop', ...whileCopying]
+const whileHeld: readonly Action[] = ['stop', ...whileCopying]
 
 /** A forced stop replaces an operation that turns the machine off anyway. */
 const forcedStopIn: readonly ServerStatus[] = [
@@ -139,15 +139,16 @@ export type Verdict =
   | 'allowed'
   | 'operation_in_progress'
   | 'server_state_conflict'
+  | 'held'
   | 'rescue_conflict'
   | 'insufficient_balance'
 
 /** The columns that decide which actions are allowed. */
-export type ActionState = Pick<ServerTable, 'status' | 'copying' | 'rescue_id'>
+export type ActionState = Pick<ServerTable, 'status' | 'copying' | 'rescue_id' | 'suspension_reason'>
 
 export function checkAction(
   action: Action,
-  { status, copying, rescue_id }: ActionState,
+  { status, copying, rescue_id, suspension_reason }: ActionState,
   { force = false } = {},
 ): Verdict {
   const allowed: readonly ServerStatus[] = action === 'stop' && force ? forcedStopIn : allowedIn[action]
@@ -155,7 +156,8 @@ export function checkAction(
   if (!mayJoin) return 'operation_in_progress'
   if (allowed.includes(status)) {
     const isWrong = rescue_id === null ? action === 'unrescue' : onOwnSystem.includes(action)
-    return isWrong ? 'rescue_conflict' : 'allowed'
+    if (isWrong) return 'rescue_conflict'
+    return suspension_reason === null || whileHeld.includes(action) ? 'allowed' : 'held'
   }
   if (status in transient) return 'operation_in_progress'
   return status === 'suspended' && action === 'start' ? 'insufficient_balance' : 'server_state_conflict'

@@ -88,7 +88,8 @@ async function ask(
   const reply = await send(`/servers/${id}`)
   if (reply.status === 403 || reply.status === 422 || reply.body.code === 'capacity_unavailable') return reply
   const copying = before.current_operation?.type === 'snapshot' ? 'one' : null
-  const row = { status: before.status as ServerStatus, copying, rescue_id: before.rescue ? '' : null } // what the API says is a status
+  const status = before.status as ServerStatus // what the API says is a status
+  const row = { status, copying, rescue_id: before.rescue ? '' : null, suspension_reason: null }
   const verdict = before.code ?? checkAction(action, row, { force })
   expect([action, before.status, reply.body.code ?? 'allowed']).toEqual([action, before.status, verdict])
   return reply
