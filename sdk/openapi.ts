@@ -1799,7 +1799,7 @@ export interface NewToken {
   scopes: Array<'account:read' | 'read' | 'account:write' | 'write' | 'servers:read' | 'servers:write'>
   /** The token that it was created with, and is revoked with; null if a person or the operator created it */
   parent_token_id: string | null
-  /** The person who created it; it is revoked when they leave the account. Null if no person created it */
+  /** The person who created it, or the token before it in a rotation; it is revoked when they leave the account. Null if no person did */
   person_id: string | null
   /** The project that a token for hcloud's tools sees; null for a token of this API */
   project_id: string | null
@@ -4233,7 +4233,7 @@ export interface Token {
   scopes: Array<'account:read' | 'read' | 'account:write' | 'write' | 'servers:read' | 'servers:write'>
   /** The token that it was created with, and is revoked with; null if a person or the operator created it */
   parent_token_id: string | null
-  /** The person who created it; it is revoked when they leave the account. Null if no person created it */
+  /** The person who created it, or the token before it in a rotation; it is revoked when they leave the account. Null if no person did */
   person_id: string | null
   /** The project that a token for hcloud's tools sees; null for a token of this API */
   project_id: string | null
@@ -5015,7 +5015,7 @@ export interface Routes {
       token_id: string
     }
     query?: {
-      /** Whether tokens created with it stay valid; its parent becomes their parent */
+      /** Whether tokens created with it stay valid; its parent and person become theirs */
       keep_children?: boolean | undefined
     } | undefined
     reply: undefined

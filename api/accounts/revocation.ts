@@ -69,7 +69,7 @@ export async function mayRevoke(db: Queries, actor: Actor, token: TokenTable): P
 
 /**
  * Revokes a token and all its descendants.
- * @param options `keepChildren`: its children are kept and get its parent as theirs
+ * @param options `keepChildren`: its children are kept, with its parent and person as theirs
  * @returns false if the token does not exist or was revoked before
  */
 export function revokeToken(
@@ -128,11 +128,12 @@ async function revokeWhere(
   return rows.map((row) => row.token_id)
 }
 
+/** Children of a person's token become that person's, or they would outlive the membership. */
 async function adoptChildren(tx: Queries, tokenId: string): Promise<void> {
-  const { parent_token_id } = await findToken(tx, tokenId)
+  const { parent_token_id, person_id } = await findToken(tx, tokenId)
   await tx
     .updateTable('tokens')
-    .set({ parent_token_id })
+    .set((eb) => ({ parent_token_id, person_id: eb.fn.coalesce('person_id', eb.val(person_id)) }))
     .where('parent_token_id', '=', tokenId)
     .where('revoked_at', 'is', null)
     .execute()

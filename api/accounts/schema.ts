@@ -176,7 +176,7 @@ export const Token = Type.Object(
     }),
     person_id: nullable(PersonId, {
       description:
-        'The person who created it; it is revoked when they leave the account. Null if no person created it',
+        'The person who created it, or the token before it in a rotation; it is revoked when they leave the account. Null if no person did',
     }),
     project_id: nullable(ProjectId, {
       description: "The project that a token for hcloud's tools sees; null for a token of this API",
@@ -247,7 +247,7 @@ export const TokenRevocation = Type.Object({
     Type.Boolean({
       default: false,
       examples: [true],
-      description: 'Whether tokens created with it stay valid; its parent becomes their parent',
+      description: 'Whether tokens created with it stay valid; its parent and person become theirs',
     }),
   ),
 })

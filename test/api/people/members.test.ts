@@ -148,6 +148,30 @@ test('who is removed is out at once, with the tokens that she created and what s
   expect((await bob.call('GET', '/person')).body.accounts).toEqual([])
 })
 
+test('a rotation leaves a person who is removed no token, and one whose role shrinks none beyond it', async () => {
+  for (const lose of ['remove', 'demote']) {
+    const { t, ann, bob } = await team('admin')
+    const wanted = { name: 'ci', scopes: ['servers:write', 'account:write'] }
+    const first = (await bob.call('POST', '/account/tokens', wanted)).body
+    const second = (await t.callAs(first.token)('POST', '/account/tokens', wanted)).body
+    const third = (await t.callAs(second.token)('POST', '/account/tokens', wanted)).body
+    const rotated = [
+      [first.token_id, second],
+      [second.token_id, third],
+    ] as const
+    for (const [old, next] of rotated)
+      expect((await t.callAs(next.token)('DELETE', `/account/tokens/${old}?keep_children=true`)).status).toBe(
+        204,
+      )
+    const kept = (await ann.call('GET', `/account/tokens/${third.token_id}`)).body
+    expect(kept).toMatchObject({ parent_token_id: null, person_id: bob.person.person_id })
+    const path = `/account/members/${(await memberOf(ann.call, BOB)).member_id}`
+    const lost = lose === 'remove' ? ann.call('DELETE', path) : ann.call('PATCH', path, { role: 'viewer' })
+    expect((await lost).status).toBeLessThan(300)
+    expect(codeOf(await t.callAs(third.token)('GET', '/servers'))).toEqual([401, 'token_revoked'])
+  }
+})
+
 test('a stream of events ends with the session that opened it, and with the role', async () => {
   const { t, ann, bob } = await team('viewer')
   const member = await memberOf(ann.call, BOB)
