@@ -56,9 +56,12 @@ export function imageTests(
     expect([...(await world().driver.listSnapshots())].map(([id]) => id)).toEqual(['file'])
     for (let time = 0; time < 2; time++) await receive('file', half, disk.subarray(half))
     await world().driver.importImage('file', whole)
+    await receive('file', 0, Buffer.alloc(512))
     await world().restart()
     const state = await imported('file', whole)
     expect(state).toMatchObject({ state: 'ready', diskGb: 1 })
+    await receive('file', 0, Buffer.alloc(512))
+    expect([...(await world().driver.listSnapshots())]).toMatchObject([['file', { isReady: true }]])
     await world().restart()
     expect(await imported('file', whole)).toEqual(state)
     expect(await world().driver.verifySnapshot('file')).not.toMatchObject({ state: 'damaged' })
@@ -95,6 +98,34 @@ export function imageTests(
     expect(await imported('page', { ...whole, isIso: true })).toMatchObject({
       ...{ state: 'failed', code: 'unusable', message: expect.stringMatching(/not an ISO image/) },
     })
+  })
+
+  test('an image never changes, though a part of its file arrives twice and the second time late', async (t) => {
+    if (!(await world().driver.host()).features.includes('isos')) t.skip('there are no ISOs here')
+    const file = bootableIso('An installer')
+    const other = Buffer.from(file)
+    other[other.length - 1] = 1
+    const rest = Promise.withResolvers<void>()
+    const slow = async function* () {
+      yield other.subarray(0, 100)
+      await rest.promise
+      yield other.subarray(100)
+    }
+    await receive('twice', 0, file)
+    const second = world().driver.receive('twice', 0, slow())
+    const spec = { owner: 'ann', bytes: file.length, sha256: null, isIso: true }
+    await world().driver.importImage('twice', spec)
+    rest.resolve()
+    await second
+    const state = await imported('twice', spec)
+    expect(state).toMatchObject({ state: 'ready', bytes: file.length })
+    await world().until('the image is read', async () => {
+      const read = await world().driver.verifySnapshot('twice')
+      expect(read.state).not.toBe('damaged')
+      return read.state === 'intact'
+    })
+    await world().driver.removeSnapshot('twice')
+    expect(await world().driver.listSnapshots()).toEqual(new Map())
   })
 
   test('a file that is no disk, is not what was sent, or is not wanted any more leaves nothing', async (t) => {

@@ -134,7 +134,7 @@ export interface SnapshotDriver<TrialMachine> {
 
   /**
    * Keeps a part of a customer's file until `importImage`, durably. A part may be received again. After a failure any
-   * of its bytes may be there.
+   * of its bytes may be there. A part that comes after `importImage` has begun is ignored.
    * @param at its place in the file: 0, or the end of a part that was received
    * @throws DriverError not_found (the bytes before it are not here), disk_full, unavailable, unsupported; the content's
    *   own error

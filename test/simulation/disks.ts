@@ -20,9 +20,15 @@ export class Hall extends Simulator {
       }
     }
     await super.receive(imageId, at, watched())
+    // A part that is late is not read.
+    if (chunks.length === 0) return
     const before = this.received.get(imageId) ?? Buffer.alloc(0)
-    const gap = Buffer.alloc(Math.max(0, at - before.length))
-    this.received.set(imageId, Buffer.concat([before.subarray(0, at), gap, ...chunks]))
+    const part = Buffer.concat(chunks)
+    // A part that comes again leaves those after it where they are.
+    const whole = Buffer.alloc(Math.max(before.length, at + part.length))
+    before.copy(whole)
+    part.copy(whole, at)
+    this.received.set(imageId, whole)
   }
 
   override async removeSnapshot(id: string): Promise<void> {
@@ -147,7 +153,7 @@ export class Disks {
     const result = await effect()
     const { state } = result as { state: string } // as its contract says
     const { bytes } = source as { bytes?: number } // missing: from a snapshot
-    const file = this.#hall.received.get(id)
+    const file = this.#hall.received.get(id)?.subarray(0, bytes)
     if (state === 'failed' || bytes === undefined || !file) return result
     if (file.length !== bytes || !file.equals(fileOf(bytes, file[0] ?? 0)))
       this.#broken(`an image is made of the whole of one file: ${id} of ${file.length} bytes, not ${bytes}`)

@@ -59,6 +59,7 @@ export class ReceivedFiles {
   /** See Driver.receive. */
   receive(id: string, at: number, content: AsyncIterable<Buffer>): Promise<void> {
     return this.#parts.run(id, async () => {
+      if (this.#jobs.has(id) || (await this.#shelf.ready(id))) return
       if (at === 0) await this.#shelf.beginFile(id)
       if (!(await this.#shelf.draft(id))) throw missing()
       const { dir, file } = this.#shelf.work(id)
@@ -104,15 +105,17 @@ export class ReceivedFiles {
   #begin(id: string, spec: FileSpec): void {
     const job: Job = { bytes: spec.bytes, abort: new AbortController(), work: Promise.resolve() }
     this.#jobs.set(id, job)
-    void this.#owners.run(spec.owner, () =>
-      this.#turns.run(() => {
+    void this.#owners.run(spec.owner, async () => {
+      // A part that is being received may come twice; nothing may change the file once it is checked.
+      await this.#parts.run(id, async () => {})
+      await this.#turns.run(() => {
         if (job.abort.signal.aborted) return
         job.work = this.#work(id, spec, job)
           .catch((error: unknown) => this.#fail(id, job, error))
           .finally(() => this.#jobs.get(id) === job && this.#jobs.delete(id))
         return job.work
-      }),
-    )
+      })
+    })
   }
 
   async #work(id: string, { bytes, sha256, isIso }: FileSpec, { abort }: Job): Promise<void> {

@@ -144,13 +144,17 @@ export abstract class SimulatedSnapshots extends SimulatedVolumes implements Sna
     this.failIfTold('receive')
     const id = copyId(imageId)
     await this.machines.refresh([id])
-    if (at > 0 && !this.machines.find(id)) throw noFile()
+    const kept = this.machines.find(id)
+    if (kept && !kept.file) return
+    if (at > 0 && !kept) throw noFile()
     const { head, ...first } = await firstPart(content)
     if (at > 0) return
     const read = async (from: number, bytes: number) => head.subarray(from, from + bytes)
     const header = await readDiskHeader(read, ENDLESS).catch(flawOf)
     const isIso = (await requireIso(read).catch(flawOf)) === undefined
-    await this.machines.change(id, () => fileMachine(imageId, { first, header, isIso }))
+    await this.machines.change(id, (before) =>
+      before && !before.file ? before : fileMachine(imageId, { first, header, isIso }),
+    )
   }
 
   async importImage(imageId: string, source: SnapshotSpec | FileSpec): Promise<ImportState> {

@@ -166,6 +166,29 @@ test('an upload continues after its host had no room, and begins again where the
   expect((await send(t, id, file, 0)).status).toBe(200)
 })
 
+test('a part that reaches the host after the file became an image leaves the image as it is', async () => {
+  const t = await testApp()
+  const file = diskOf(MIB)
+  const id = await announced(t, file.length)
+  const receive = t.driver.receive.bind(t.driver)
+  const [begun, late] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  t.driver.receive = async (...part) => {
+    t.driver.receive = receive
+    begun.resolve()
+    await late.promise
+    return receive(...part)
+  }
+  const first = send(t, id, file, 0)
+  await begun.promise
+  expect((await send(t, id, file, 0)).status).toBe(200)
+  await t.call('POST', `/images/${id}/import`, {})
+  await t.finish()
+  late.resolve()
+  expect((await first).body.code).toBe('image_not_uploading')
+  expect((await image(t, id)).status).toBe('available')
+  expect([...(await t.driver.listSnapshots())]).toMatchObject([[id, { isReady: true }]])
+})
+
 /** A server of files, of which a test decides how it replies. */
 async function fileServer(answer: (request: IncomingMessage, reply: ServerResponse) => void) {
   const server = createServer(answer).listen(0, '127.0.0.1')
