@@ -33,7 +33,7 @@ export async function benchMonth(): Promise<void> {
     const accounts = await db.selectFrom('accounts').select('account_id').execute()
     const usage = (
       await Promise.all(accounts.map((row) => usageOf(db, items, row.account_id, december.from)))
-    ).flat()
+    ).flatMap(({ rows }) => rows)
     const wrong = usage.filter((row) => row.amount !== prices.get(row.item_id))
     if (usage.length !== 1_000 || wrong.length > 0)
       throw new Error(`${wrong.length} servers are not charged as quoted`)

@@ -4379,9 +4379,13 @@ export interface Usage {
   currency: 'RUB'
   /** Sum of the charges for the hours of this month, in rubles with two decimals */
   amount: string
-  /** One entry for each item (server or public address) and project */
+  /** One entry for each item (server or public address) and project: the 5000 that cost the most */
   items: Array<UsageItem>
-  /** One item for each server with traffic, which is counted outside of the guest every few seconds, and kept for a year */
+  /** Number of entries that `items` leaves out, because it has at most 5000 */
+  more_items: number
+  /** Sum of the charges of these entries, which is a part of `amount`, in rubles with two decimals */
+  more_amount: string
+  /** One item for each server with traffic, which is counted outside of the guest every few seconds, and kept for a year: the 5000 that sent the most */
   traffic: Array<UsageTraffic>
   /** The time that these figures are for */
   generated_at: string

@@ -11,7 +11,7 @@ import { formatMoney, wholeTimes } from '../money.ts'
 import { trafficOf } from '../monitoring/traffic.ts'
 import { ledgersOf, listTransactions, type NamedItems } from './ledger.ts'
 import { costsNow } from './rates.ts'
-import { Balance, Transaction, Usage, UsageCsv, UsageQuery } from './schema.ts'
+import { Balance, MOST_ITEMS, Transaction, Usage, UsageCsv, UsageQuery } from './schema.ts'
 import { EMPTY_LEDGER, fundsOf } from './standing.ts'
 import { usageOf } from './usage.ts'
 import { transactionView, usageCsv, usageView } from './view.ts'
@@ -92,14 +92,18 @@ function usageRoutes({ db, clock, billedItems, allServers }: BillingRoutesOption
       tag,
       summary: 'Get the costs of a month by item and project',
       description:
-        'The sums of the charges for the hours of a calendar month (UTC), by default the current one. An item is a server or a public address: `item_type` and `item_id` name it. An hour is charged when it is over, to the project that the item is in at that time, so the current hour is not included. `traffic` is the traffic that each server received and sent. Traffic sent beyond the amount that its plan includes is charged each hour, and is part of `amount`.',
+        'The sums of the charges for the hours of a calendar month (UTC), by default the current one. An item is a server or a public address: `item_type` and `item_id` name it. An hour is charged when it is over, to the project that the item is in at that time, so the current hour is not included. `traffic` is the traffic that each server received and sent. Traffic sent beyond the amount that its plan includes is charged each hour, and is part of `amount`. Of very many items, those that cost the least are only counted and summed up: `more_items` and `more_amount`.',
       query: UsageQuery,
       reply: { 200: Usage },
       run: async ({ actor, query }) => {
         const month = monthOf(query)
-        const rows = await usageOf(db, billedItems, actor.accountId, month)
-        const traffic = await trafficOf(db, allServers, actor.accountId, month)
-        return usageView(rows, traffic, { at: month, now: clock.now() })
+        const usage = await usageOf(db, billedItems, actor.accountId, month)
+        const traffic = await trafficOf(db, allServers, {
+          accountId: actor.accountId,
+          month,
+          limit: MOST_ITEMS,
+        })
+        return usageView(usage, traffic, { at: month, now: clock.now() })
       },
     }),
     route({
@@ -110,7 +114,7 @@ function usageRoutes({ db, clock, billedItems, allServers }: BillingRoutesOption
       tag,
       summary: 'Get the costs of a month as CSV',
       description:
-        'The same as `GET /account/usage`, as CSV (RFC 4180) with a header line, for spreadsheets and accounting. The total is not included: sum the last column.',
+        'The same as `GET /account/usage`, as CSV (RFC 4180) with a header line, for spreadsheets and accounting. The total is not included: sum the last column. Items beyond the number of `GET /account/usage` are one line, `more_items`, with their number as the name.',
       query: UsageQuery,
       reply: { 200: UsageCsv },
       contentType: 'text/csv',

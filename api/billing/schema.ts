@@ -115,6 +115,9 @@ export const Month = Type.String({
   errorMessage: 'must be a month such as 2026-11.',
 })
 
+/** The most items of one reply. An account can reserve and release addresses all day, and each leaves an item. */
+export const MOST_ITEMS = 5_000
+
 export const UsageQuery = Type.Object({
   month: Type.Optional(Month),
 })
@@ -145,8 +148,15 @@ export const Usage = Type.Object(
         },
         { title: 'UsageItem', description: 'Cost of an item while it was in a project' },
       ),
-      { description: 'One entry for each item (server or public address) and project' },
+      {
+        description: `One entry for each item (server or public address) and project: the ${MOST_ITEMS} that cost the most`,
+      },
     ),
+    more_items: Type.Integer({
+      description: `Number of entries that \`items\` leaves out, because it has at most ${MOST_ITEMS}`,
+      examples: [0],
+    }),
+    more_amount: money('Sum of the charges of these entries, which is a part of `amount`', '0.00'),
     traffic: Type.Array(
       Type.Object(
         {
@@ -158,8 +168,7 @@ export const Usage = Type.Object(
         { title: 'UsageTraffic', description: 'Traffic of a server in the month' },
       ),
       {
-        description:
-          'One item for each server with traffic, which is counted outside of the guest every few seconds, and kept for a year',
+        description: `One item for each server with traffic, which is counted outside of the guest every few seconds, and kept for a year: the ${MOST_ITEMS} that sent the most`,
       },
     ),
     generated_at: timestamp('The time that these figures are for'),

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { Queries } from '../database/database.ts'
 import { monthStart } from './accrual.ts'
 import type { NamedItems } from './ledger.ts'
+import { MOST_ITEMS } from './schema.ts'
 import type { ItemType, LedgerTable } from './tables.ts'
 
 /** The charges for an item in a month, while it was in one project. */
@@ -16,6 +17,15 @@ export interface UsageRow {
   traffic_amount: number
 }
 
+/** The usage of a month: the items that cost the most, and the sums of all. */
+export interface MonthUsage {
+  rows: UsageRow[]
+  /** Units. */
+  amount: number
+  /** The items that are not among the rows, and their cost in units. */
+  more: { items: number; amount: number }
+}
+
 /**
  * The charges of an account for the hours of a calendar month, by item and project: sums of the ledger's own
  * entries, so that the two can't differ.
@@ -26,39 +36,62 @@ export async function usageOf(
   items: NamedItems,
   accountId: string,
   month: number,
-): Promise<UsageRow[]> {
-  const rows = await db
-    .selectFrom('transactions')
-    .innerJoin(items(db).as('items'), 'items.item_id', 'transactions.item_id')
-    .select(({ fn }) => [
-      'items.item_id',
-      // The name of an item that moved to another account belongs to its new owner, and is not shown.
-      sql<string>`CASE WHEN items.account_id = transactions.account_id THEN items.name ELSE items.item_id END`.as(
+): Promise<MonthUsage> {
+  const charged = await db
+    .selectFrom(costliest(db, accountId, month).as('charged'))
+    .leftJoin(items(db).as('items'), 'items.item_id', 'charged.item_id')
+    .selectAll('charged')
+    // The name of an item that moved to another account belongs to its new owner, and is not shown.
+    .select(
+      sql<string>`CASE WHEN items.account_id = ${accountId} THEN items.name ELSE charged.item_id END`.as(
         'item_name',
       ),
-      // A charge has an item and its project: only other entries have null there.
-      sql<ItemType>`transactions.item_type`.as('item_type'),
-      sql<string>`transactions.project_id`.as('project_id'),
-      // Charges for traffic have no time of their own: the charge for the hour counts it.
-      sql<string | number>`sum(CASE WHEN bytes IS NULL THEN seconds ELSE 0 END)`.as('seconds'),
-      sql<string | number>`sum(CASE WHEN bytes IS NULL THEN 0 ELSE amount END)`.as('traffic_amount'),
-      fn.sum<string | number>('transactions.amount').as('amount'),
-    ])
-    .where('transactions.account_id', '=', accountId)
-    .where('transactions.hour', '>=', monthStart(month))
-    .where('transactions.hour', '<', monthStart(month, 1))
-    .groupBy(['items.item_id', 'items.name', 'items.account_id', 'transactions.account_id'])
-    .groupBy(['transactions.item_type', 'transactions.project_id'])
-    .orderBy('items.item_id')
-    .orderBy('transactions.project_id')
+    )
+    .orderBy('charged.item_id')
+    .orderBy('charged.project_id')
     .execute()
+  const [first] = charged
+  const [entries, amount] = [Number(first?.entries ?? 0), 0 - Number(first?.total ?? 0)]
   // PostgreSQL sums bigints to numeric, which its driver hands over as text.
-  return rows.map(({ seconds, amount, traffic_amount, ...row }) => ({
+  const rows = charged.map(({ seconds, amount, traffic_amount, entries, total, ...row }) => ({
     ...row,
     seconds: Number(seconds),
     amount: 0 - Number(amount),
     traffic_amount: 0 - Number(traffic_amount),
   }))
+  const shown = rows.reduce((sum, row) => sum + row.amount, 0)
+  return { rows, amount, more: { items: entries - rows.length, amount: amount - shown } }
+}
+
+type Sum = string | number
+
+/** The items that cost the most in a month, each with the number and the sum of all. */
+function costliest(db: Queries, accountId: string, month: number) {
+  return (
+    db
+      .selectFrom('transactions')
+      .select([
+        // A charge has an item and its project: only other entries have null there.
+        sql<ItemType>`item_type`.as('item_type'),
+        sql<string>`item_id`.as('item_id'),
+        sql<string>`project_id`.as('project_id'),
+        // Charges for traffic have no time of their own: the charge for the hour counts it.
+        sql<Sum>`sum(CASE WHEN bytes IS NULL THEN seconds ELSE 0 END)`.as('seconds'),
+        sql<Sum>`sum(CASE WHEN bytes IS NULL THEN 0 ELSE amount END)`.as('traffic_amount'),
+        sql<Sum>`sum(amount)`.as('amount'),
+        sql<Sum>`count(*) OVER ()`.as('entries'),
+        sql<Sum>`sum(sum(amount)) OVER ()`.as('total'),
+      ])
+      .where('account_id', '=', accountId)
+      .where('hour', '>=', monthStart(month))
+      .where('hour', '<', monthStart(month, 1))
+      .groupBy(['item_type', 'item_id', 'project_id'])
+      // Amounts of charges are negative.
+      .orderBy(sql`sum(amount)`)
+      .orderBy('item_id')
+      .orderBy('project_id')
+      .limit(MOST_ITEMS)
+  )
 }
 
 /**

@@ -4,7 +4,7 @@ import { wholeHour } from './accrual.ts'
 import { csvField } from './csv-field.ts'
 import type { Transaction, Usage } from './schema.ts'
 import type { ItemType, TransactionTable } from './tables.ts'
-import type { UsageRow } from './usage.ts'
+import type { MonthUsage } from './usage.ts'
 
 export function transactionView(row: TransactionTable & { item_name: string | null }): Transaction {
   return {
@@ -58,14 +58,14 @@ function duration(seconds: number): string {
 
 /** @param at any moment of the month */
 export function usageView(
-  rows: readonly UsageRow[],
+  { rows, amount, more }: MonthUsage,
   traffic: Usage['traffic'],
   { at, now }: { at: number; now: number },
 ): Usage {
   return {
     month: monthName(at),
     currency: 'RUB',
-    amount: formatMoney(rows.reduce((sum, row) => sum + row.amount, 0)),
+    amount: formatMoney(amount),
     items: rows.map(({ item_type, item_id, item_name, project_id, seconds, amount, traffic_amount }) => ({
       item_type,
       item_id,
@@ -77,20 +77,25 @@ export function usageView(
       amount: formatMoney(amount),
       traffic_amount: formatMoney(traffic_amount),
     })),
+    more_items: more.items,
+    more_amount: formatMoney(more.amount),
     traffic,
     generated_at: isoTime(now),
   }
 }
 
 /** Formats usage as CSV (RFC 4180). Names may have any characters, so they are quoted. */
-export function usageCsv(rows: readonly UsageRow[], at: number): string {
+export function usageCsv({ rows, more }: MonthUsage, at: number): string {
   const lines = rows.map(({ item_type, item_id, item_name, project_id, seconds, amount }) => {
     const server = [ifServer(item_type, item_id) ?? '', ifServer(item_type, item_name) ?? '']
     const sums = [project_id, hoursOf(seconds), formatMoney(amount)]
     return [monthName(at), item_type, item_id, csvField(item_name), ...server, ...sums].join(',')
   })
   const header = 'month,item_type,item_id,item_name,server_id,server_name,project_id,hours,amount_rub'
-  return [header, ...lines, ''].join('\r\n')
+  const rest = [monthName(at), 'more_items', '', more.items, '', '', '', '', formatMoney(more.amount)].join(
+    ',',
+  )
+  return [header, ...lines, ...(more.items === 0 ? [] : [rest]), ''].join('\r\n')
 }
 
 /** The month that a moment falls in, such as 2026-11. */

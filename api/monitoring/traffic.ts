@@ -57,14 +57,16 @@ export async function serverTraffic(db: Queries, serverId: string, month: number
   return row ?? { in_bytes: 0, out_bytes: 0 }
 }
 
-/** The traffic of an account's servers in a calendar month. @param month any moment of it */
-export function trafficOf(
+/**
+ * The traffic of those of an account's servers that sent the most in a calendar month.
+ * @param which `month`: any moment of it
+ */
+export async function trafficOf(
   db: Queries,
   servers: Lent<{ server_id: string; account_id: string; name: string }>,
-  accountId: string,
-  month: number,
+  { accountId, month, limit }: { accountId: string; month: number; limit: number },
 ) {
-  return db
+  const rows = await db
     .selectFrom('traffic')
     .innerJoin(servers(db).as('named'), 'named.server_id', 'traffic.server_id')
     .select(['named.server_id', 'in_bytes', 'out_bytes'])
@@ -76,8 +78,11 @@ export function trafficOf(
     )
     .where('traffic.account_id', '=', accountId)
     .where('month', '=', monthOf(month))
+    .orderBy('out_bytes', 'desc')
     .orderBy('named.server_id')
+    .limit(limit)
     .execute()
+  return rows.sort((a, b) => (a.server_id < b.server_id ? -1 : 1))
 }
 
 /** Gives the traffic of a server in the calendar month of a moment to another account. */

@@ -1,5 +1,7 @@
 import { sql } from 'kysely'
+import { v7 as uuid } from 'uuid'
 import { expect, test } from 'vitest'
+import { charge as book } from '../../../api/billing/ledger.ts'
 import { type Database, isSqlite, migrations } from '../../../api/database/database.ts'
 import { parseMoney } from '../../../api/money.ts'
 import { catalogWith } from '../../harness/addresses.ts'
@@ -65,6 +67,29 @@ test('usage adds up each item by itself, as JSON and as CSV', async () => {
   const { address } = (await t.call('GET', `/addresses/${reserved}`)).body
   const csv: string = (await t.call('GET', '/account/usage.csv')).body
   expect(csv).toContain(`,address,${reserved},${address},,,`)
+})
+
+test('usage names the 5,000 items that cost the most, and counts and sums up all others', async () => {
+  const t = await testApp()
+  const { default_project_id: project_id } = (await t.call('GET', '/account/me')).body
+  const { accountId } = t
+  const hour = t.clock.now()
+  const charges = Array.from({ length: 5_010 }, (_, at) => ({
+    ...{ accountId, type: 'charge' as const, amount: 0 - 100 * (at + 1), description: '' },
+    charged: { item_type: 'address' as const, item_id: uuid(), project_id, hour, seconds: 60, bytes: null },
+  }))
+  for (let at = 0; at < charges.length; at += 1_000)
+    await t.db.transaction().execute((tx) => book(tx, charges.slice(at, at + 1_000), hour))
+  const { items, amount, more_items, more_amount } = (await t.call('GET', '/account/usage')).body
+  expect(items.map(({ item_id }: { item_id: string }) => item_id)).toEqual(
+    charges.slice(10).map(({ charged }) => charged.item_id),
+  )
+  // The others cost 0.01 to 0.10.
+  expect({ amount, more_items, more_amount }).toEqual({
+    ...{ amount: '125525.55', more_items: 10, more_amount: '0.55' },
+  })
+  const lines = (await t.call('GET', '/account/usage.csv')).body.trim().split('\r\n')
+  expect([lines.length, lines.at(-1)]).toEqual([5_002, '2026-11,more_items,,10,,,,,0.55'])
 })
 
 test('a name of an item is one cell of the CSV, and no formula of a spreadsheet', async () => {
