@@ -1,34 +1,32 @@
-import { expect, test } from 'vitest'
+import { randomUUID } from 'node:crypto'
+import { expect, onTestFinished, test } from 'vitest'
+import { createAccount } from '../../../api/accounts/accounts.ts'
+import type { Clock } from '../../../api/clock.ts'
+import type { Database } from '../../../api/database/database.ts'
 import { Ends } from '../../../api/operations/ends.ts'
 import { cancelActive, insertOperation } from '../../../api/operations/operations.ts'
 import { readOperation } from '../../../api/operations/store.ts'
 import type { OperationTable } from '../../../api/operations/tables.ts'
-import { type TestApp, testApp } from '../../harness/app.ts'
+import { ManualClock } from '../../harness/clock.ts'
+import { testDatabase } from '../../harness/database.ts'
 import { countStatements } from '../../harness/statements.ts'
-import { make } from '../harness/ordering.ts'
 
 const OWNER = 'this process'
 
 /** Operations on servers of their own, which this process carries out. */
-async function running(t: TestApp, count: number): Promise<OperationTable[]> {
-  const servers: string[] = []
-  while (servers.length < count) servers.push(await make(t, { start_on_create: false }))
+async function running(db: Database, clock: Clock, count: number): Promise<OperationTable[]> {
+  const now = clock.now()
+  const accountId = (await createAccount(db, clock, { email: 'a@example.com', name: 'A' })) ?? ''
   const operations: OperationTable[] = []
-  for (const subject_id of servers) {
-    const subject = { subject_type: 'server', subject_id }
-    const times = { now: t.clock.now(), deadlineAt: t.clock.now() + 1e9 }
-    const more = {
-      accountId: t.accountId,
-      serverId: subject.subject_id,
-      type: 'start',
-      step: 'boot',
-      data: {},
-    }
-    operations.push(await insertOperation(t.db, { ...more, subject, ...times }))
+  const work = { accountId, serverId: null, type: 'start', step: 'boot', data: {} }
+  while (operations.length < count) {
+    const subject = { subject_type: 'server', subject_id: randomUUID() }
+    const times = { now, deadlineAt: now + 1e9 }
+    operations.push(await insertOperation(db, { ...work, subject, ...times }))
   }
-  await t.db
+  await db
     .updateTable('operations')
-    .set({ status: 'running', lease_owner: OWNER, lease_until: t.clock.now() + 1e6 })
+    .set({ status: 'running', lease_owner: OWNER, lease_until: now + 1e6 })
     .where('status', '=', 'pending')
     .execute()
   return operations
@@ -41,15 +39,19 @@ const endOf = (operation: OperationTable, write = async () => {}) => ({
 })
 
 async function bench(count: number) {
-  const t = await testApp()
-  await t.db.updateTable('accounts').set({ quotas: '{"servers":100,"cpu":100}' }).execute()
+  const { db, drop } = await testDatabase()
+  onTestFinished(async () => {
+    await db.destroy()
+    await drop()
+  })
+  const clock = new ManualClock()
   const told: string[] = []
   const ended = async (_: unknown, { operation_id }: OperationTable) => void told.push(operation_id)
-  const ends = new Ends({ db: t.db, clock: t.clock, owner: OWNER, ended })
-  const operations = await running(t, count)
-  const statusOf = async ({ operation_id }: OperationTable) =>
-    (await readOperation(t.db, operation_id))?.status
-  return { t, ends, operations, told, statusOf }
+  const ends = new Ends({ db, clock, owner: OWNER, ended })
+  const operations = await running(db, clock, count)
+  const rowOf = ({ operation_id }: OperationTable) => readOperation(db, operation_id)
+  const statusOf = async (operation: OperationTable) => (await rowOf(operation))?.status
+  return { db, clock, ends, operations, told, rowOf, statusOf }
 }
 
 test('operations that end at the same time are written in few transactions', async () => {
@@ -65,9 +67,9 @@ test('operations that end at the same time are written in few transactions', asy
 })
 
 test('an end that cannot be written, and a canceled operation, keep no other from its end', async () => {
-  const { t, ends, operations, statusOf } = await bench(8)
+  const { db, clock, ends, operations, statusOf } = await bench(8)
   const [, , , broken, , canceled] = operations
-  await cancelActive(t.db, { subject_type: 'server', subject_id: canceled?.subject_id ?? '' }, t.clock.now())
+  await cancelActive(db, { subject_type: 'server', subject_id: canceled?.subject_id ?? '' }, clock.now())
   const settled = operations.map((operation) => {
     const write = operation === broken ? () => Promise.reject(new Error('broken')) : undefined
     return ends.settle(endOf(operation, write), { isShared: true }).catch((error: Error) => error.message)

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import pino from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
+import { createAccount } from '../../../api/accounts/accounts.ts'
 import { systemClock } from '../../../api/clock.ts'
-import type { Queries } from '../../../api/database/database.ts'
+import type { Database, Queries } from '../../../api/database/database.ts'
+import { record } from '../../../api/events/outbox.ts'
 import { Engine, type EngineOptions } from '../../../api/operations/engine.ts'
 import { cancelActive, insertOperation } from '../../../api/operations/operations.ts'
 import {
@@ -17,8 +19,8 @@ import {
 } from '../../../api/operations/procedure.ts'
 import type { OperationTable } from '../../../api/operations/tables.ts'
 import { noPeers } from '../../../api/processes/peers.ts'
-import { type TestApp, testApp } from '../../harness/app.ts'
-import { order } from '../harness/ordering.ts'
+import { ManualClock } from '../../harness/clock.ts'
+import { testDatabase } from '../../harness/database.ts'
 
 type Data = Record<string, unknown>
 type Step = StepOf<Data>
@@ -26,10 +28,11 @@ type Step = StepOf<Data>
 const LEASE_MS = 30_000
 const subjectOf = (serverId: string) => ({ subject_type: 'server', subject_id: serverId })
 
-interface Bench extends TestApp {
-  /** A server that nothing is done to. */
-  server(): Promise<string>
-  operation(serverId: string): Promise<OperationTable>
+interface Bench {
+  db: Database
+  clock: ManualClock
+  accountId: string
+  operation(subjectId: string): Promise<OperationTable>
   read(operation: OperationTable): Promise<OperationTable>
   /** One of several processes that work on the same database. */
   engine(
@@ -39,23 +42,21 @@ interface Bench extends TestApp {
 }
 
 async function bench(): Promise<Bench> {
-  const t = await testApp()
-  await t.db.updateTable('accounts').set({ quotas: '{"servers":100,"cpu":100}' }).execute()
-  const body = await order(t.call, { start_on_create: false })
+  const { db, drop } = await testDatabase()
+  const clock = new ManualClock()
+  const accountId = (await createAccount(db, clock, { email: 'a@example.com', name: 'A' })) ?? ''
+  onTestFinished(async () => {
+    await db.destroy()
+    await drop()
+  })
   return {
-    ...t,
-    server: async () => {
-      const { server_id } = (await t.call('POST', '/servers', body)).body
-      await t.finish()
-      await t.db.deleteFrom('operations').where('server_id', '=', server_id).execute()
-      return server_id
-    },
-    operation: (serverId) => {
-      const now = t.clock.now()
-      return insertOperation(t.db, {
-        accountId: t.accountId,
-        subject: subjectOf(serverId),
-        serverId,
+    ...{ db, clock, accountId },
+    operation: (subjectId) => {
+      const now = clock.now()
+      return insertOperation(db, {
+        accountId,
+        subject: subjectOf(subjectId),
+        serverId: null,
         type: 'start',
         step: 'first',
         data: {},
@@ -64,30 +65,37 @@ async function bench(): Promise<Bench> {
       })
     },
     read: ({ operation_id }) =>
-      t.db
+      db
         .selectFrom('operations')
         .selectAll()
         .where('operation_id', '=', operation_id)
         .executeTakeFirstOrThrow(),
     engine: (steps, { conclude = async () => async () => {}, ...more } = {}) => {
       const engine = new Engine({
-        db: t.db,
-        clock: t.clock,
+        db,
+        clock,
         log: pino({ level: process.env.BERTH_LOG ?? 'silent' }),
         ended: async () => {},
         peers: noPeers(),
         procedures: { server: { start: runner<Data>({ steps, conclude }) } },
         ...more,
       })
-      onTestFinished(() => engine.stop())
+      onTestFinished(() => {
+        for (const open of gates) open()
+        return engine.stop()
+      })
       return engine
     },
   }
 }
 
+/** Opens each gate: an engine of a test that failed would wait for its step. */
+const gates: (() => void)[] = []
+
 /** A step that ends when it is told to. */
 function gate() {
   const { promise, resolve } = Promise.withResolvers<void>()
+  gates.push(resolve)
   const entered = Promise.withResolvers<void>()
   const step: Step = async (_operation, signal) => {
     entered.resolve()
@@ -120,8 +128,7 @@ test('two processes on one database share the work, and never run one operation 
     second: stepOf(worker, 'second', (walk) => (walk.length < 8 ? again(0) : done())),
   })
   const operations: OperationTable[] = []
-  const servers: string[] = []
-  for (let count = 0; count < 12; count++) servers.push(await b.server())
+  const servers = Array.from({ length: 12 }, () => randomUUID())
   for (const server of servers) operations.push(await b.operation(server))
   // Their clocks run: this is how they live in earnest.
   const engines = ['a', 'b'].map((worker) =>
@@ -144,7 +151,7 @@ test('two processes on one database share the work, and never run one operation 
 
 test('the operation of a process that died is taken over when its lease has run out, not before', async () => {
   const b = await bench()
-  const operation = await b.operation(await b.server())
+  const operation = await b.operation(randomUUID())
   const slow = gate()
   const dead = b.engine({ first: slow.step })
   const alive = b.engine({ first: async () => done({ by: 'the quick one' }) })
@@ -165,7 +172,7 @@ test('the operation of a process that died is taken over when its lease has run 
 
 test('an operation that a slow process takes twice continues where it is, and repeats no step once it has ended', async () => {
   const b = await bench()
-  const operation = await b.operation(await b.server())
+  const operation = await b.operation(randomUUID())
   const slow = gate()
   const walk: string[] = []
   const engine = b.engine({
@@ -191,7 +198,7 @@ test('an operation that a slow process takes twice continues where it is, and re
 
 test('a process that keeps working keeps its leases', async () => {
   const b = await bench()
-  await b.operation(await b.server())
+  await b.operation(randomUUID())
   const slow = gate()
   const working = b.engine({ first: slow.step })
   const other = b.engine({ first: async () => fail('stolen', 'Another process took it.') })
@@ -210,7 +217,7 @@ test('a process that keeps working keeps its leases', async () => {
 
 test('a process alone on the database continues a dead process’s operations at once', async () => {
   const b = await bench()
-  const operation = await b.operation(await b.server())
+  const operation = await b.operation(randomUUID())
   const slow = gate()
   const dead = b.engine({ first: slow.step })
   await dead.tick()
@@ -226,7 +233,7 @@ test.each(['the same process', 'another process'])(
   'the next operation of a server waits for the step of a canceled one, in %s',
   async (who) => {
     const b = await bench()
-    const serverId = await b.server()
+    const serverId = randomUUID()
     const log: string[] = []
     const slow = gate()
     const first = await b.operation(serverId)
@@ -259,7 +266,7 @@ test.each(['the same process', 'another process'])(
 
 test('the engine does not wait forever for a step whose process died', async () => {
   const b = await bench()
-  const serverId = await b.server()
+  const serverId = randomUUID()
   const slow = gate()
   const dead = b.engine({ first: slow.step })
   const first = await b.operation(serverId)
@@ -281,7 +288,7 @@ test('the engine does not wait forever for a step whose process died', async () 
 
 test('a second active operation of a server is refused by the database itself', async () => {
   const b = await bench()
-  const serverId = await b.server()
+  const serverId = randomUUID()
   await b.operation(serverId)
   await expect(b.operation(serverId)).rejects.toThrow(/unique/i)
 })
@@ -301,7 +308,7 @@ test('operations on other subjects than servers are carried out by their own pro
     }),
   })
   const engine = b.engine({}, { procedures: { server: kind('server'), volume: kind('volume') } })
-  const serverId = await b.server()
+  const serverId = randomUUID()
   const now = b.clock.now()
   const operations = [
     await b.operation(serverId),
@@ -325,7 +332,7 @@ test('operations on other subjects than servers are carried out by their own pro
 
 test('a step that fails is tried again after ever longer pauses, then the operation fails', async () => {
   const b = await bench()
-  const operation = await b.operation(await b.server())
+  const operation = await b.operation(randomUUID())
   const outcomes: Outcome[] = []
   const at: number[] = []
   const engine = b.engine(
@@ -354,35 +361,37 @@ test('a step that fails is tried again after ever longer pauses, then the operat
 
 test('the end of an operation and what follows from it are written together, or tried again a little later', async () => {
   const b = await bench()
-  const serverId = await b.server()
-  const operation = await b.operation(serverId)
+  const operation = await b.operation(randomUUID())
   let failures = 2
-  const rename = (name: string) => async (tx: Queries) => {
-    await tx.updateTable('servers').set({ name }).where('server_id', '=', serverId).execute()
+  const report = (name: string) => async (tx: Queries) => {
+    const type = 'server.status_changed'
+    await record(tx, [{ accountId: b.accountId, type, data: { name }, at: b.clock.now() }])
     if (failures-- > 0) throw new Error('the database hiccups')
   }
   const engine = b.engine(
     { first: async () => done() },
-    { conclude: async () => rename(`renamed-${failures}`) },
+    { conclude: async () => report(`failures: ${failures}`) },
   )
-  const nameOf = async () => (await b.call('GET', `/servers/${serverId}`)).body.name
-  const before = await nameOf()
+  const reports = async () => {
+    const own = b.db.selectFrom('events').select('data').where('type', '=', 'server.status_changed')
+    return (await own.execute()).map(({ data }) => JSON.parse(data).name)
+  }
   for (let attempt = 0; attempt < 2; attempt++) {
     expect(await engine.tick()).toBe(1)
     await engine.settled()
-    expect([await nameOf(), (await b.read(operation)).status]).toEqual([before, 'running'])
+    expect([await reports(), (await b.read(operation)).status]).toEqual([[], 'running'])
     // Not at once: what fails in the same way each time must not spin.
     expect(await engine.tick()).toBe(0)
     b.clock.advance(((await engine.nextDueAt()) ?? 0) - b.clock.now())
   }
   expect(await engine.tick()).toBe(1)
   await engine.settled()
-  expect([await nameOf(), (await b.read(operation)).status]).toEqual(['renamed-0', 'succeeded'])
+  expect([await reports(), (await b.read(operation)).status]).toEqual([['failures: 0'], 'succeeded'])
 })
 
 test('data that a step leaves to later ones outlives the process', async () => {
   const b = await bench()
-  const operation = await b.operation(await b.server())
+  const operation = await b.operation(randomUUID())
   const first = b.engine({
     first: async () => next('second', 30, { token: randomUUID(), at: 5 }),
     second: async () => again(1_000),
@@ -411,7 +420,7 @@ test('data that a step leaves to later ones outlives the process', async () => {
 
 test('an operation that only another version knows is left to it until its deadline', async () => {
   const b = await bench()
-  const servers = [await b.server(), await b.server(), await b.server()] as const
+  const servers = [randomUUID(), randomUUID(), randomUUID()] as const
   const known = await b.operation(servers[0])
   const otherStep = await b.operation(servers[1])
   const otherType = await b.operation(servers[2])
