@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import * as ledger from '../../../api/billing/ledger.ts'
 import type { LedgerTable } from '../../../api/billing/tables.ts'
@@ -43,10 +44,10 @@ test('each entry goes on from the balance of the one before, and only charges ar
     item_id: null,
     server_id: null,
     hour: null,
-    seconds: null,
-    first_hour: null,
+    ...{ project_id: null, seconds: null, bytes: null, first_hour: null },
   }
   expect(first).toMatchObject({ isNew: true, entry: { sequence: 1, balance_after: parseMoney('100') } })
+  expect((await entriesOf(t))[0]).toEqual(first.entry)
   expect(await entriesOf(t)).toMatchObject([
     { ...none, sequence: 1, previous: null, balance_before: 0, balance_after: 1_000_000, reference: 'a' },
     { ...none, sequence: 2, previous: 1, balance_before: 1_000_000, balance_after: 700_000, reference: null },
@@ -69,6 +70,20 @@ test('a repeat of a reference books nothing, and one of another entry is refused
   expect(await ledger.isBooked(t.db, t.accountId, 'a')).toBe(true)
   expect(await ledger.isBooked(t.db, other.accountId, 'a')).toBe(false)
   expect(await ledger.isBooked(t.db, t.accountId, 'b')).toBe(false)
+})
+
+test('a reference that two accounts use at the same time is booked in one of them', async () => {
+  const t = await testApp({ balance: '0' })
+  const accounts = [t.accountId, await t.makeAccount('0')]
+  const both = accounts.map((accountId) => book(t, '100', { accountId, reference: 'a' }))
+  const results = await Promise.allSettled(both)
+  const winner = accounts[results.findIndex(({ status }) => status === 'fulfilled')]
+  const message = `the reference a was used for an entry of 100.00 in the account ${winner}`
+  expect(results.flatMap((result) => (result.status === 'rejected' ? [result.reason.message] : []))).toEqual([
+    message,
+  ])
+  const balances = await Promise.all(accounts.map((accountId) => ledger.balanceOf(t.db, accountId)))
+  expect(balances.sort()).toEqual([0, parseMoney('100')])
 })
 
 test('entries without a reference are each booked, however alike', async () => {
@@ -171,7 +186,7 @@ test('more charges than one statement takes are all booked, each in its account'
   const t = await testApp({ balance: '0' })
   const other = await t.makeAccount('0')
   const entry = { type: 'charge', amount: -1, description: 'test' } as const
-  const accounts = Array.from({ length: 2001 }, (_, index) => (index === 2000 ? other : t.accountId))
+  const accounts = Array.from({ length: 2000 }, (_, index) => (index === 1999 ? other : t.accountId))
   const charges = accounts.map((accountId, hour) => ({
     ...{ ...entry, accountId },
     charged: { ...charged, hour },
@@ -179,9 +194,76 @@ test('more charges than one statement takes are all booked, each in its account'
   await ledger.charge(t.db, charges, 0)
   await ledger.charge(t.db, [], 0)
   expect([await ledger.balanceOf(t.db, t.accountId), await ledger.balanceOf(t.db, other)]).toEqual([
-    -2000, -1,
+    -1999, -1,
   ])
   expect((await entriesOf(t)).map(({ sequence }) => sequence)).toEqual(
-    Array.from({ length: 2000 }, (_, index) => index + 1),
+    Array.from({ length: 1999 }, (_, index) => index + 1),
   )
+})
+
+test('entries are listed newest first, in pages, and only the account’s own items are named', async () => {
+  const t = await testApp({ balance: '0' })
+  const other = await t.makeAccount('0')
+  await book(t, '100')
+  const charges = ['mine', 'theirs', 'unknown'].map((item_id, hour) => ({
+    ...{ accountId: t.accountId, type: 'charge' as const, amount: -1, description: 'test' },
+    charged: { ...charged, item_id, hour },
+  }))
+  await ledger.charge(t.db, charges, 0)
+  const items: ledger.NamedItems = () =>
+    sql`(SELECT 'mine' AS item_id, ${sql.lit(t.accountId)} AS account_id, 'web' AS name
+      UNION ALL SELECT 'theirs', ${sql.lit(other)}, 'secret')`
+  const list = async (offset: number, accountId = t.accountId) => {
+    const page = await ledger.listTransactions(t.db, items, accountId, { limit: 2, offset })
+    return [page.total, ...page.items.map(({ sequence, item_name }) => [sequence, item_name])]
+  }
+  expect([await list(0), await list(2)]).toEqual([
+    [4, [4, null], [3, null]],
+    [4, [2, 'web'], [1, null]],
+  ])
+  expect(await list(0, other)).toEqual([0])
+  await ledger.noteProgress(t.db, t.accountId, { rolled_entries: 3 })
+  expect(await list(4)).toEqual([1])
+})
+
+test('the accounts of a list that have an entry with a reference are found', async () => {
+  const t = await testApp({ balance: '0' })
+  const other = await t.makeAccount('0')
+  await book(t, '1', { reference: 'a' })
+  await book(t, '1', { accountId: other, reference: 'b' })
+  const among = (id: string) => () => sql<{ account_id: string }>`(SELECT ${sql.lit(id)} AS account_id)`
+  const found = (id: string, reference: string) => ledger.accountsBooked(t.db, among(id), reference)
+  expect(await found(t.accountId, 'a')).toEqual([t.accountId])
+  expect([await found(t.accountId, 'b'), await found(other, 'a')]).toEqual([[], []])
+})
+
+test('a charge that leaves less than three days of an account’s costs makes its balance low, and no other', async () => {
+  const t = await testApp({ balance: '0' })
+  const other = await t.makeAccount('0')
+  const rate = {
+    ...{ item_type: 'server' as const, item_id: 's', server_id: 's', account_id: t.accountId },
+    ...{ starts_at: 0, ends_at: null, price_hour: 100, price_month: 1, traffic_gb: 0, traffic_price: 0 },
+  }
+  await t.db.insertInto('rates').values(rate).execute()
+  const chargeBoth = (amount: number, now: number) => {
+    const entry = { type: 'charge', amount, description: 'test' } as const
+    const charges = [t.accountId, other].map((accountId) => ({
+      ...{ ...entry, accountId },
+      charged: { ...charged, item_id: accountId, hour: now },
+    }))
+    return ledger.charge(t.db, charges, now)
+  }
+  for (const accountId of [t.accountId, other]) await book(t, '0.72', { accountId })
+  await chargeBoth(0, 1)
+  expect(await ledgerOf(t)).toMatchObject({ low_since: null })
+  await chargeBoth(-1, 2)
+  const both = await ledger.ledgersOf(t.db, [t.accountId, other])
+  expect([both.get(t.accountId)?.low_since, both.get(other)?.low_since]).toEqual([2, null])
+  const warnings = await t.db
+    .selectFrom('events')
+    .select('account_id')
+    .where('type', '=', 'balance.low')
+    .execute()
+  expect(warnings).toEqual([{ account_id: t.accountId }])
+  expect(await ledger.ledgersOf(t.db, [])).toEqual(new Map())
 })
