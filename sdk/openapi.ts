@@ -66,7 +66,7 @@ export interface Account {
   preset_prices_rub: Record<string, string>
   /** Whether its servers may connect to port 25 (SMTP) of other hosts, as mail servers do; ask the operator. Ports 465 and 587 are open to all */
   is_smtp_open: boolean
-  /** Whether this installation answers `/hcloud/v1`, so that it gives tokens of the kind `hcloud` */
+  /** Whether this installation has `/hcloud/v1`, and so creates tokens of the kind `hcloud` */
   has_hcloud: boolean
   /** The token of this request; null if a person is signed in instead */
   token: {
@@ -1608,7 +1608,7 @@ export interface LimitChange {
 export interface LimitReason {
   /** `default`: all accounts have it. `unpaid`: the account has not paid enough for more. `paid`: what it has paid raised it. `own`: the operator set it for this account */
   reason: 'default' | 'unpaid' | 'paid' | 'own'
-  /** The next sum that raises it; null if payments raise it no more */
+  /** The next sum that raises it; null if further payments do not raise it */
   next: {
     /** The sum of payments that raises it, less refunds and chargebacks, in rubles with two decimals */
     paid_rub: string
@@ -1799,7 +1799,7 @@ export interface NewToken {
   scopes: Array<'account:read' | 'read' | 'account:write' | 'write' | 'servers:read' | 'servers:write'>
   /** The token that it was created with, and is revoked with; null if a person or the operator created it */
   parent_token_id: string | null
-  /** The person who created it, or the token before it in a rotation; it is revoked when they leave the account. Null if no person did */
+  /** The person who created it; it is revoked when they leave the account. Null if no person created it */
   person_id: string | null
   /** The project that a token for hcloud's tools sees; null for a token of this API */
   project_id: string | null
@@ -4233,7 +4233,7 @@ export interface Token {
   scopes: Array<'account:read' | 'read' | 'account:write' | 'write' | 'servers:read' | 'servers:write'>
   /** The token that it was created with, and is revoked with; null if a person or the operator created it */
   parent_token_id: string | null
-  /** The person who created it, or the token before it in a rotation; it is revoked when they leave the account. Null if no person did */
+  /** The person who created it; it is revoked when they leave the account. Null if no person created it */
   person_id: string | null
   /** The project that a token for hcloud's tools sees; null for a token of this API */
   project_id: string | null
@@ -4256,7 +4256,7 @@ export interface TokenCreate {
   expires_at?: string | null | undefined
   /** Addresses and ranges that it may be used from, within those of the token that creates it, which are the default */
   cidrs?: Array<string> | null | undefined
-  /** What it opens: this API, the default, or `/hcloud/v1` alone, for tools that speak the hcloud API; its value has 64 letters and digits */
+  /** The API that it is for: this one, the default, or only `/hcloud/v1`, for tools that speak the hcloud API; its value has 64 letters and digits */
   kind?: 'api' | 'hcloud' | undefined
   /** The project that a token of the kind `hcloud` sees. Default: the default project of the account */
   project_id?: string | undefined
@@ -4379,13 +4379,9 @@ export interface Usage {
   currency: 'RUB'
   /** Sum of the charges for the hours of this month, in rubles with two decimals */
   amount: string
-  /** One entry for each item (server or public address) and project: the 5000 that cost the most */
+  /** One entry for each item (server or public address) and project */
   items: Array<UsageItem>
-  /** Number of entries that `items` leaves out, because it has at most 5000 */
-  more_items: number
-  /** Sum of the charges of these entries, which is a part of `amount`, in rubles with two decimals */
-  more_amount: string
-  /** One item for each server with traffic, which is counted outside of the guest every few seconds, and kept for a year: the 5000 that sent the most */
+  /** One item for each server with traffic, which is counted outside of the guest every few seconds, and kept for a year */
   traffic: Array<UsageTraffic>
   /** The time that these figures are for */
   generated_at: string
@@ -5019,7 +5015,7 @@ export interface Routes {
       token_id: string
     }
     query?: {
-      /** Whether tokens created with it stay valid; its parent and person become theirs */
+      /** Whether tokens created with it stay valid; its parent becomes their parent */
       keep_children?: boolean | undefined
     } | undefined
     reply: undefined

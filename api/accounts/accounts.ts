@@ -103,8 +103,8 @@ export function accountsInAnyCase(db: Queries, email: string) {
 }
 
 /**
- * Replaces the contact address of an account, if that is `from`: by the first of the others that is free, or none.
- * So the next person to sign up with it gets their own account, and their payments are not booked here.
+ * Replaces the contact address of an account, if it is `from`, by the first free address of `to`, or by none. So the
+ * next person who signs up with `from` gets their own account, and their payments are not booked here.
  */
 export async function moveAccountEmail(
   tx: Queries,

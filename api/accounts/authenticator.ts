@@ -14,7 +14,7 @@ import { cidrsOf } from './view.ts'
 export const USE_IS_NOTED_EVERY = 60_000
 
 /** Writes down the use of a credential, unless that was done shortly before. @param note writes it */
-export async function noteAtTimes(
+export async function noteOccasionally(
   lastUsedAt: number | null,
   now: number,
   note: () => Promise<void>,
@@ -84,7 +84,7 @@ export function authenticator(
     const found = await tokenByHash.first(db, { hash: hashToken(token) })
     const row = requireValid(found, { now, address, whose })
     if (row.frozen_at !== null) throw frozenRefusal(row, whose(row))
-    await noteAtTimes(row.last_used_at, now, () => noteUse(db, row.token_id, now))
+    await noteOccasionally(row.last_used_at, now, () => noteUse(db, row.token_id, now))
     return {
       accountId: row.account_id,
       tokenId: row.token_id,

@@ -5,7 +5,7 @@ import { limitsOf } from './quotas.ts'
 import type { AccountTable } from './tables.ts'
 import { ownPrices } from './view.ts'
 
-/** Records the event of a change that an operator made. */
+/** Records the event for a change of an account by an operator. */
 export async function tell(
   tx: Queries,
   account: AccountTable,

@@ -24,7 +24,7 @@ import { cidrsOf } from './view.ts'
 export interface Minting {
   db: Database
   clock: Clock
-  /** True if `/hcloud/v1` answers (default: false). */
+  /** True if the installation has `/hcloud/v1` (default: false). */
   hasHcloud?: boolean | undefined
   roleNow: (tx: Queries, accountId: string, personId: string) => Promise<Role>
 }
@@ -82,7 +82,7 @@ export function mintToken(
 }
 
 const NO_HCLOUD =
-  'kind must be api: this installation does not answer /hcloud/v1. Its operator turns that on with BERTH_HCLOUD=on.'
+  'kind must be api: this installation does not have /hcloud/v1. Its operator turns that on with BERTH_HCLOUD=on.'
 
 /** @throws ApiError validation_failed if the account has no such project, or the kind of token has none */
 async function projectOf(

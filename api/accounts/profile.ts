@@ -11,7 +11,7 @@ export interface ProfileOptions {
   db: Database
   /** The quotas of all features. */
   quotas: readonly Quota[]
-  /** True if `/hcloud/v1` answers (default: false). */
+  /** True if the installation has `/hcloud/v1` (default: false). */
   hasHcloud?: boolean | undefined
   /** The person who sends a request, as `Me` shows them; null with a token. */
   personOf: (db: Database, actor: Actor) => Promise<Me['person']>

@@ -31,7 +31,7 @@ test.each([
   ['ssh-rsa', rsa(2014)],
   ['sk-ssh-ed25519@openssh.com', securityKey('ed25519')],
   ['sk-ecdsa-sha2-nistp256@openssh.com', securityKey('ecdsa')],
-])('bytes that do not belong to a key of type %s are noticed', async (type, key) => {
+])('a key of type %s with wrong bytes is refused', async (type, key) => {
   const blob = blobOf(key)
   for (const [what, bytes] of [
     ['one more', Buffer.concat([blob, Buffer.from([0])])],
@@ -48,7 +48,7 @@ test.each([
     expect([what, typeof (await parsePublicKey(line(type, bytes)))]).toEqual([what, 'string'])
 })
 
-test('no text makes it throw, and garbage is never a key', async () => {
+test('parsing never throws, and garbage is never accepted as a key', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.string({ unit: 'binary' }),

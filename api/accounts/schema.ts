@@ -225,7 +225,7 @@ export const TokenCreate = Type.Object(
     kind: Type.Optional(
       Type.Enum(['api', 'hcloud'], {
         description:
-          'What it opens: this API, the default, or `/hcloud/v1` alone, for tools that speak the hcloud API; its value has 64 letters and digits',
+          'The API that it is for: this one, the default, or only `/hcloud/v1`, for tools that speak the hcloud API; its value has 64 letters and digits',
         examples: ['api'],
       }),
     ),
@@ -273,7 +273,10 @@ const LimitReason = Type.Object(
         paid_rub: money('The sum of payments that raises it, less refunds and chargebacks', '5000.00'),
         limit: Type.Integer({ description: 'The limit from then on', examples: [20] }),
       }),
-      { description: 'The next sum that raises it; null if payments raise it no more', examples: [null] },
+      {
+        description: 'The next sum that raises it; null if further payments do not raise it',
+        examples: [null],
+      },
     ),
   },
   { title: 'LimitReason', description: 'Why a quota has its limit, and what raises it' },
@@ -350,8 +353,7 @@ export const accountSchema = (quotas: readonly Quota[]) =>
         examples: [false],
       }),
       has_hcloud: Type.Boolean({
-        description:
-          'Whether this installation answers `/hcloud/v1`, so that it gives tokens of the kind `hcloud`',
+        description: 'Whether this installation has `/hcloud/v1`, and so creates tokens of the kind `hcloud`',
         examples: [false],
       }),
       token: nullable(

@@ -37,7 +37,7 @@ export interface AccountTable {
   /** Percent added to the prices of the catalogue, and presets with a price of their own: a JSON object of units a month. */
   price_percent: number
   price_presets: string
-  /** When its prices changed, until everything has them. */
+  /** When its prices changed; null once all its objects have the changed prices. */
   repriced_since: number | null
   created_at: number
 }

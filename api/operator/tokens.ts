@@ -1,5 +1,5 @@
 import { v7 as uuid } from 'uuid'
-import { noteAtTimes, requireValid } from '../accounts/authenticator.ts'
+import { noteOccasionally, requireValid } from '../accounts/authenticator.ts'
 import { generateToken, hashToken, isForOperator } from '../accounts/token-value.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
@@ -76,7 +76,7 @@ export function operatorTokens(
       address,
       whose: ({ token_id }) => ({ accountId: null, tokenId: token_id, personId: null }),
     })
-    await noteAtTimes(row.last_used_at, now, () => noteUse(db, row.token_id, now))
+    await noteOccasionally(row.last_used_at, now, () => noteUse(db, row.token_id, now))
     return { tokenId: row.token_id, name: row.name, scopes: row.scopes.split(' ') }
   }
 }

@@ -1,5 +1,10 @@
 import { findAccount } from '../accounts/accounts.ts'
-import { authenticator, isUsableFrom, noteAtTimes, readAuthorization } from '../accounts/authenticator.ts'
+import {
+  authenticator,
+  isUsableFrom,
+  noteOccasionally,
+  readAuthorization,
+} from '../accounts/authenticator.ts'
 import { frozenRefusal, standingOf } from '../accounts/status.ts'
 import { validTokens } from '../accounts/tokens.ts'
 import type { Clock } from '../clock.ts'
@@ -51,7 +56,7 @@ export function callerFinder(
     const now = clock.now()
     if (!session || !isLive(session, now)) throw sessionEnded(session?.person_id ?? null)
     const { session_id, last_used_at } = session
-    await noteAtTimes(last_used_at, now, () => noteSessionUse(db, session_id, { now, address }))
+    await noteOccasionally(last_used_at, now, () => noteSessionUse(db, session_id, { now, address }))
     return inAccount(session, accountId ?? session.account_id)
   }
 }
@@ -90,7 +95,7 @@ function inAccount(session: FoundSession, accountId: string | null): Caller {
 function accountTokenRequired(): ApiError {
   return new ApiError(
     httpProblems.account_token_required,
-    "An operator's token opens /v1/operator alone. Send a token of the account here.",
+    "An operator's token is valid only for /v1/operator. Send a token of the account here.",
   )
 }
 

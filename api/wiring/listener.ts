@@ -3,7 +3,7 @@ import { adviceOn } from '../catalog/operator.ts'
 import { isSqlite, ping } from '../database/database.ts'
 import { asCaller } from '../database/line.ts'
 import { tags } from '../features.ts'
-import { hcloudRoom } from '../hcloud/room.ts'
+import { hcloudApi } from '../hcloud/mount.ts'
 import { openApi } from '../http/contract/openapi.ts'
 import type { Route } from '../http/contract/route.ts'
 import { networkOf, RateLimiter } from '../http/limits/rate-limit.ts'
@@ -41,7 +41,7 @@ export function answering(
   const http = buildHttp({
     routes: options.isWorker ? [] : routes,
     sockets: options.isWorker ? [] : sockets,
-    rooms: options.hasHcloud && !options.isWorker ? [hcloudRoom(options, routes)] : [],
+    otherApis: options.hasHcloud && !options.isWorker ? [hcloudApi(options, routes)] : [],
     hasPages: pages !== null,
     publicUrl,
     authenticate: isSqlite(db)

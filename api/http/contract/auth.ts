@@ -1,6 +1,8 @@
 import { ApiError, httpProblems, type ProblemType } from './problem.ts'
 
-/** Scopes are the interface's own four; each has one coarse alternative that is accepted in its place. */
+/**
+ * Maps each scope that a route can require to the scopes of a token that satisfy it: the same one, and a coarse one.
+ */
 export const acceptedFor = {
   'account:read': ['account:read', 'read'],
   'account:write': ['account:write', 'write'],
@@ -31,7 +33,7 @@ export const roleNames = Object.keys(roleScopes) as Role[] // the keys of a cons
 export const operatorScopes = ['operator:read', 'operator:write', 'operator:money'] as const
 export type OperatorScope = (typeof operatorScopes)[number]
 
-/** A token of the installation's operator. It belongs to no account, and opens the operator's routes alone. */
+/** A token of the installation's operator. It belongs to no account and is valid only for the operator's routes. */
 export interface OperatorToken {
   tokenId: string
   name: string
@@ -51,11 +53,11 @@ export interface SignedIn {
 export interface Terms {
   /** Percent added to the prices of the catalogue, from -100 (free) to 100. */
   percent: number
-  /** Units a month of presets with a price of their own, by slug; the percent does not change them. */
+  /** Monthly prices, in units, of presets with a price of their own, by slug. The percent does not apply to them. */
   presets: Readonly<Record<string, number>>
 }
 
-/** The status of an account, with why and since when it has it, if known, and its prices. */
+/** The status of an account, its reason and start if known, and the account's prices. */
 export interface Standing {
   accountStatus: 'active' | 'suspended' | 'closed'
   /** True if the operator keeps the account unchanged, as evidence. */

@@ -22,7 +22,7 @@ export interface Shape extends TSchema {
   anyOf?: readonly Shape[]
   default?: unknown
   examples?: readonly unknown[]
-  /** The alternatives of an object, whose own fields and rules express the same for our validation. */
+  /** The alternatives of an object. Its own fields and rules state the same for our validation. */
   forms?: readonly Shape[]
   discriminator?: { propertyName: string }
 }
@@ -63,7 +63,7 @@ export function publish(schema: TSchema, components: Components): Json {
 function placed(part: unknown, components: Components): unknown {
   if (Array.isArray(part)) return part.map((item) => placed(item, components))
   if (typeof part !== 'object' || part === null) return part
-  const shape = part as Shape // or something else, to which these words do not apply
+  const shape = part as Shape // any other value has none of the keywords
   const copy = Object.fromEntries(
     Object.entries(part)
       .filter(([key, value]) => !(key === 'examples' && Array.isArray(value)))

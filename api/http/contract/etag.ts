@@ -1,7 +1,10 @@
 import { hash } from 'node:crypto'
 import { ApiError, httpProblems } from './problem.ts'
 
-/** The entity tag (RFC 9110, 8.8.3) of a reply. @param json the reply's body, or the view that it is made of */
+/**
+ * The entity tag (RFC 9110, 8.8.3) of a reply.
+ * @param json the reply's body, or the view that it is built from
+ */
 export function etagOf(json: string | object): string {
   const text = typeof json === 'string' ? json : JSON.stringify(json)
   return `"${hash('sha256', text, 'base64url').slice(0, 22)}"`

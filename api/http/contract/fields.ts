@@ -60,7 +60,7 @@ const HIDING = String.raw`\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u202
  * read patterns from openapi.json with other regular expression engines.
  */
 export const DECEPTIVE = String.raw`\u0000-\u001f${HIDING}`
-/** Characters that show nothing by themselves. Joiners are among them, which emoji and Persian need. */
+/** Characters that are invisible by themselves. They include joiners, which emoji and Persian need. */
 const BLANK = String.raw`\s\u034f\u115f\u1160\u17b4\u17b5\u200c\u200d\u2800\u3164\ufe00-\ufe0f\uffa0`
 export const VISIBLE = `^(?=.*[^${BLANK}])[^${DECEPTIVE}]*$`
 /** The same pattern for texts of several lines, which may have tabs. */

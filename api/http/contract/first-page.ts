@@ -37,7 +37,10 @@ Lists \`{items, total}\` have up to ${MAX_LIMIT} items per page (\`limit\`, defa
 By default ${reads} reads and ${writes} writes a minute for each person, as many for each account, shared by its tokens, and ${anonymous} requests a minute for each address without a valid token. A minute's worth may be used at once. Every reply has \`RateLimit-Policy\` and \`RateLimit\` with the limit that applies and what is left of it. Requests beyond the limit get a 429 with \`Retry-After\`.`
 }
 
-/** A walk from a token to a server. @param known the address of the installation, if it is known */
+/**
+ * The steps from a new token to a first server.
+ * @param known the address of the installation, if it is known
+ */
 function firstServer(known: string | null): string {
   return `## A first server
 

@@ -4,7 +4,7 @@ import { bodyIssue, invalid } from './problem.ts'
 /**
  * Reads a time of a body, which the schema has found to be in the form of RFC 3339.
  * @returns milliseconds since 1970
- * @throws ApiError validation_failed for a moment that has no such number, or that no reply could write
+ * @throws ApiError validation_failed if the text is no valid time, or is one that a reply could not express
  */
 export function readMoment(field: string, text: string): number {
   const at = Date.parse(text)

@@ -21,7 +21,7 @@ test('links keep the rest of the query', () => {
   expect(offsets(linkHeader('/v1/servers', { limit: 100, offset: 0 }, 0))).toEqual({ first: 0, last: 0 })
 })
 
-test('following next from the first page meets every item once, and ends at last', () => {
+test('following the links to the next page returns every item once, and stops at the last page', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 200 }), fc.nat({ max: 2_000 }), (limit, total) => {
       let seen = 0
@@ -40,7 +40,7 @@ test('following next from the first page meets every item once, and ends at last
   )
 })
 
-test('with filters too long for a proxy the link to the next page is left, or else that to the first', () => {
+test('with filters too long for a proxy, a page has only the link to the next page, and the last page that to the first', () => {
   const url = `/v1/servers?name=${'x'.repeat(1_000)}`
   const header = linkHeader(url, { limit: 2, offset: 2 }, 5)
   expect([header.length < 2_500, offsets(header)]).toEqual([true, { next: 4 }])

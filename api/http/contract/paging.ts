@@ -48,7 +48,7 @@ export function listOf<T extends TSchema>(item: T) {
 /** The part of a call that a paged list needs. */
 interface PagedCall {
   query: { limit?: number | undefined; offset?: number | undefined }
-  /** The requested path and query; empty if nobody reads the links. */
+  /** The requested path and query; empty if no links are needed. */
   url: string
   setHeader(name: string, value: string): void
 }

@@ -74,7 +74,7 @@ export const httpProblems = defineProblems({
   address_not_allowed: { status: 403, title: 'The token may not be used from this address' },
   origin_not_allowed: { status: 403, title: 'Pages of other origins may not do this' },
   person_required: { status: 403, title: 'Only a person who has signed in may do this' },
-  account_token_required: { status: 403, title: "An operator's token opens no account" },
+  account_token_required: { status: 403, title: "An operator's token is not valid for an account" },
   operator_required: { status: 403, title: "Only a person with the operator's role may do this" },
   two_factor_required: { status: 403, title: 'An operator needs two-factor authentication' },
   no_account: { status: 403, title: 'The person is not a member of any account' },
@@ -233,7 +233,7 @@ export function notFound(type: ProblemType): ApiError {
 }
 
 /**
- * Returns the row that was looked for in an account.
+ * Returns the row that a query found in an account.
  * @throws ApiError of this type if there is no row
  */
 export function found<Row>(row: Row | undefined, type: ProblemType): Row {

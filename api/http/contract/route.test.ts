@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { route } from './route.ts'
 
-test('a POST says how it is repeated, or that it makes nothing; otherwise it does not compile', () => {
+test('a POST declares how it is repeated, or that it creates nothing; otherwise it does not compile', () => {
   const rest = {
     id: 'askTwice',
     path: '/twice',
@@ -12,7 +12,7 @@ test('a POST says how it is repeated, or that it makes nothing; otherwise it doe
     reply: { 200: null },
     run: async () => undefined,
   } as const
-  // @ts-expect-error: a repeat whose first try died would make the thing again
+  // @ts-expect-error: a repeat whose first attempt crashed would create a second object
   expect(route({ ...rest, method: 'POST' }).recover).toBeUndefined()
   expect(route({ ...rest, method: 'POST', makesNothing: true }).recover).toBeUndefined()
   expect(route({ ...rest, method: 'POST', recover: async () => undefined }).recover).toBeDefined()

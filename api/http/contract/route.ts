@@ -40,7 +40,10 @@ export interface Visit {
 
 export type Replies = Readonly<Record<number, TSchema | null>>
 
-/** Notes the object that a request creates, in the same transaction; a repeat with its Idempotency-Key finds it. */
+/**
+ * Stores the id of the object that a request creates, in the same transaction; a repeat with its Idempotency-Key
+ * finds it.
+ */
 export type Remember = (tx: Queries, id: string) => Promise<void>
 
 /** The arguments of a route's `run`. */
@@ -219,7 +222,7 @@ export interface Route extends Omit<Described<string, TObject, TObject, unknown>
   load?: (call: { readonly actor: Actor; params: Record<string, string> }) => Promise<unknown>
   run: (call: Call<string, unknown, unknown, unknown>) => Promise<unknown>
   recover?: (call: Call<string, unknown, unknown, unknown>, createdId: string) => Promise<unknown>
-  /** A POST that only reads, and counts as such. */
+  /** True for a POST that only reads; it counts as a read. */
   makesNothing?: true
   /** A POST that does no harm when it is repeated, so it takes no Idempotency-Key. */
   isRepeatable?: true
@@ -248,12 +251,15 @@ export function isForOperators(scope: Scope | Audience): scope is OperatorScope 
   return operatorScopes.some((name) => name === scope)
 }
 
-/** True if its requests can be repeated with an Idempotency-Key. Operators' keys belong to the account of what the path names, or that a move names. */
+/**
+ * True if its requests can be repeated with an Idempotency-Key. An operator's key belongs to the account of the
+ * object in the path, or to the account that receives a moved object.
+ */
 export function takesKey(route: Pick<Route, 'method' | 'scope' | 'isRepeatable' | 'makesNothing'>): boolean {
   const audience = audienceOf(route)
   if (route.isRepeatable) return false
   if (route.method === 'DELETE') return audience === null
-  // A route that makes nothing names no account that could have the key.
+  // A route that creates nothing names no account that could own the key.
   return route.method === 'POST' && (audience === null || (audience === 'operator' && !route.makesNothing))
 }
 

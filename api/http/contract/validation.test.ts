@@ -3,7 +3,7 @@ import Type from 'typebox'
 import { expect, test, vi } from 'vitest'
 import { compileCheck } from './validation.ts'
 
-test('equal schemas of different routes and applications are compiled once, and judged as each of them says', () => {
+test('equal schemas of different routes and applications are compiled once, and a different one is compiled separately', () => {
   const compile = vi.spyOn(Ajv2020.prototype, 'compile')
   const schemaOf = (maxLength: number) => Type.Object({ name: Type.String({ maxLength }) })
   const [first, same, longer] = [3, 3, 5].map((most) => compileCheck('body', schemaOf(most)))

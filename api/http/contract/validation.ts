@@ -61,7 +61,7 @@ function compiledOnce(ajv: Ajv2020, schema: TSchema): ValidateFunction {
   return validate
 }
 
-/** Strings that no database keeps as they are: with NUL characters or halves of surrogate pairs. */
+/** Finds strings that databases cannot store unchanged: those with NUL characters or unpaired surrogates. */
 function unstorable(place: Place, value: unknown, pointer = ''): Issue[] {
   if (typeof value === 'string') {
     if (value.isWellFormed() && !value.includes('\0')) return []
@@ -102,7 +102,10 @@ function closeObjects(part: unknown): unknown {
   return copy
 }
 
-/** Missing and unknown fields are named by the error of their object. */
+/**
+ * Returns the pointer to a faulty value. Ajv reports a missing or unknown field at its object, so its name is
+ * appended.
+ */
 function pointerOf({ instancePath, params }: ErrorObject): string {
   const name: unknown = params.missingProperty ?? params.additionalProperty ?? params.unevaluatedProperty
   return name === undefined ? instancePath : `${instancePath}/${escapePointer(String(name))}`

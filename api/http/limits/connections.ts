@@ -29,7 +29,7 @@ const MAX_OF_ADDRESS = 256
 const MAX = 10_000
 /** Connections kept for trusted proxies and for health checks from this machine. */
 const KEPT_BACK = 64
-/** The number of pieces of a body that may be smaller than this many bytes. */
+/** From this many pieces on, those of a body must have an average length of at least `TINY_CHUNK` bytes. */
 const MAX_TINY_CHUNKS = 500
 const TINY_CHUNK = 32
 
@@ -145,7 +145,7 @@ const protective = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
 } as const
 
-/** Sets them on a reply. */
+/** Sets the protective headers of a reply. */
 export function protect(request: FastifyRequest, reply: FastifyReply): void {
   reply.headers(protective)
   // Only a trusted proxy may report that the caller uses TLS.

@@ -30,7 +30,7 @@ async function isServed(socket: ReturnType<Awaited<ReturnType<typeof listening>>
   return String(bytes).startsWith('HTTP/1.1 200')
 }
 
-test('40 addresses of one network that hold all connections keep nobody of another network out', async () => {
+test('clients of other networks can connect while 40 addresses of one network hold all connections', async () => {
   const connect = await listening()
   const customer = connect('127.9.9.9')
   expect(await isServed(customer)).toBe(true)
@@ -42,7 +42,7 @@ test('40 addresses of one network that hold all connections keep nobody of anoth
   expect(await isServed(connect('127.1.1.41'))).toBe(false)
 })
 
-test('a network gets its first connection while as many networks as there is room for have one each', async () => {
+test('a network gets its first connection even if all places are held by networks with one connection each', async () => {
   const connect = await listening()
   const held = Array.from({ length: MOST }, (_, at) => connect(`127.1.${at}.1`))
   await Promise.all(held.map((socket) => once(socket, 'connect')))

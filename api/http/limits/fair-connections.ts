@@ -2,12 +2,13 @@ import type { Socket } from 'node:net'
 import { widestOf } from './rate-limit.ts'
 
 /**
- * The open connections of strangers by network. When all places are taken, the network with the most connections gives
- * up its oldest to one that has none or clearly fewer, so no number of addresses can keep others out.
+ * The open connections of untrusted clients, by network. When all places are taken, the network with the most
+ * connections loses its oldest one to a network with none or clearly fewer. So no number of addresses can keep others
+ * out.
  */
 export class FairConnections {
   readonly #ofNetwork = new Map<string, Set<Socket>>()
-  /** The networks with as many connections as the index says. */
+  /** The networks by their number of connections, which is the index. */
   readonly #withCount: Set<string>[] = []
   #largest = 0
 
@@ -21,7 +22,10 @@ export class FairConnections {
     socket.once('close', () => this.#remove(socket, network))
   }
 
-  /** Closes a connection of the largest network in favour of a new one. @returns false if the new one must go */
+  /**
+   * Closes a connection of the largest network in favour of a new one.
+   * @returns false if the new one must be closed instead
+   */
   makeRoom(address: string): boolean {
     const own = this.#ofNetwork.get(widestOf(address))?.size ?? 0
     if (own > 0 && own + 1 >= this.#largest) return false

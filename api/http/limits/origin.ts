@@ -41,7 +41,7 @@ export function currentOrigin(): Origin | undefined {
   return current.getStore()
 }
 
-/** True for an object of another account than the customer's on whose behalf this code runs, as after it moved. */
+/** True if this code runs on behalf of a customer of another account, for example after the object moved. */
 export function isForeign(accountId: string): boolean {
   const own = currentOrigin()?.accountId
   return own !== undefined && own !== accountId

@@ -7,7 +7,7 @@ const held = (accountId: string, count: number, hasPaid = false): Holder[] =>
 const paying = (accountId: string) => ({ accountId, hasPaid: true })
 const free = (accountId: string) => ({ accountId, hasPaid: false })
 
-test('while there is room, an account takes as many places as it may, and fewer if it has never paid', () => {
+test('while there is room, an account gets places up to its limit, which is lower if it has never paid', () => {
   expect(findRoom(held('a', 4, true), paying('a'), bounds)).toBeNull()
   expect(() => findRoom(held('a', 5, true), paying('a'), bounds)).toThrow(
     'can have 5 open streams. Close one',
@@ -18,16 +18,16 @@ test('while there is room, an account takes as many places as it may, and fewer 
   )
 })
 
-test('when all places are taken, the account with the largest share of its limit gives up its newest', () => {
+test('when all places are taken, the account with the largest share of its limit loses its newest place', () => {
   const places = [...held('a', 3, true), ...held('b', 5, true), ...held('c', 2, true)]
   expect(findRoom(places, paying('d'), bounds)).toBe(7)
   expect(findRoom(places, paying('c'), bounds)).toBe(7)
-  // It would have as large a share as the account that gives one up.
+  // Its share would be as large as that of the account that would lose a place.
   const full = [...held('a', 5, true), ...held('b', 4, true), ...held('c', 1, true)]
   expect(() => findRoom(full, paying('b'), bounds)).toThrow('All 10 streams of this installation are taken')
 })
 
-test('an account’s first place is always had, and a crowd that has never paid leaves one that pays its part', () => {
+test('an account always gets its first place, and accounts that have never paid cannot take the share of one that pays', () => {
   const crowd = Array.from({ length: 10 }, (_, n) => free(`free-${Math.floor(n / 2)}`))
   let places: Holder[] = crowd
   for (let own = 0; own < 4; own += 1) {
@@ -35,7 +35,8 @@ test('an account’s first place is always had, and a crowd that has never paid 
     expect(places[at ?? -1]?.hasPaid).toBe(false)
     places = [...places.filter((_, other) => other !== at), paying('a')]
   }
-  // However many come, each has a first place, at the cost of others like it once the payer has its part.
+  // Each newcomer gets a first place. Once the paying account is down to its share, other unpaid accounts lose
+  // theirs.
   for (let n = 0; n < 50; n += 1) {
     const at = findRoom(places, free(`late-${n}`), bounds)
     expect(at).not.toBeNull()

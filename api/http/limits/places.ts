@@ -8,12 +8,12 @@ export interface Holder {
 }
 
 export interface Bounds {
-  /** The thing that takes a place, in the plural. */
+  /** The plural noun that messages call the places by, such as "streams". */
   noun: string
   /** The places of all accounts together. */
   most: number
   ofAccount: number
-  /** The places of an account that has never paid: anybody can open many of these. */
+  /** The places of an account that has never paid: anybody can open many unpaid accounts. */
   ofUnpaid: number
 }
 

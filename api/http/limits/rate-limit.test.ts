@@ -14,7 +14,7 @@ function limiter(): (address: string) => boolean {
 }
 
 // Searching all remembered callers for each of the others would take longer than a test may.
-test('a busy caller’s bucket is kept however many others come, and each of them is answered at once', () => {
+test('a busy caller’s bucket is kept however many other callers appear, and counting each of them is fast', () => {
   const take = limiter()
   expect(take('a')).toBe(true)
   for (let other = 0; other < 3 * KEPT; other++) {
@@ -32,7 +32,7 @@ test('beyond the number of kept callers, the least recent one is forgotten', () 
   expect(take('a')).toBe(true)
 })
 
-test('addresses that one IPv6 customer has, a /64, share what one address has', () => {
+test('all addresses of an IPv6 /64, which one customer has, share one limit', () => {
   const take = limiter()
   expect(take('2001:db8:1:2::1')).toBe(true)
   expect(take('2001:db8:1:2:ffff:ffff:ffff:ffff')).toBe(false)
@@ -45,7 +45,7 @@ test('addresses that one IPv6 customer has, a /64, share what one address has', 
   expect(take('fe80::2%eth0')).toBe(false)
 })
 
-test('each IPv4 address counts for itself, also where the system writes it as one of IPv6', () => {
+test('each IPv4 address has its own limit, even if the system writes it as an IPv6 address', () => {
   const take = limiter()
   expect(take('::ffff:192.0.2.1')).toBe(true)
   expect(take('192.0.2.1')).toBe(false)

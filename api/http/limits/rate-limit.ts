@@ -52,7 +52,7 @@ export class RateLimiter {
     this.#clock = clock
   }
 
-  /** Takes the last request of a caller back. */
+  /** Returns the last request of a caller to its bucket. */
   giveBack(policy: Policy, caller: string): void {
     const bucket = this.#buckets.get(keyOf(policy, caller))
     if (bucket) bucket.left += 1

@@ -32,7 +32,7 @@ function watched() {
   return { turns, begun, ask, beginByTurn, pass }
 }
 
-test('an account with 500 waiting requests holds up no other: its request begins in the next round', async () => {
+test('an account with 500 waiting requests does not delay others: their requests begin in the next round', async () => {
   const { begun, ask } = watched()
   const hostile = Array.from({ length: 500 }, () => ask('hostile'))
   const neighbours = ['a', 'b', 'c', 'b'].map(ask)
@@ -42,13 +42,13 @@ test('an account with 500 waiting requests holds up no other: its request begins
   expect(begun).toHaveLength(504)
 })
 
-test('in one turn of the event loop requests begin for two milliseconds, and then what they caused comes first', async () => {
+test('requests begin for two milliseconds of each turn of the event loop; then the work of started ones comes first', async () => {
   const { beginByTurn, ask } = watched()
   await ask('b')
   expect(await beginByTurn(10)).toEqual([4, 8, 10])
 })
 
-test('a caller who was alone for a second begins ten times as many, so that they share a commit', async () => {
+test('requests of a caller who was alone for a second begin for ten times as long, so that they share a commit', async () => {
   const { beginByTurn, pass, ask } = watched()
   await ask('a')
   pass(1_000)
@@ -57,7 +57,7 @@ test('a caller who was alone for a second begins ten times as many, so that they
   expect(await beginByTurn(10)).toEqual([4, 8, 10])
 })
 
-test('a caller who is alone waits for nothing', async () => {
+test('the requests of a caller who is alone begin at once', async () => {
   const { begun, ask } = watched()
   await ask('a')
   await Promise.resolve()
@@ -65,7 +65,7 @@ test('a caller who is alone waits for nothing', async () => {
   expect(begun).toEqual(['a', 'a'])
 })
 
-test('connections that arrive go before requests, but every sixteen of them let one pass', async () => {
+test('new connections are accepted before requests begin, but after every sixteen of them one request begins', async () => {
   const { turns, begun, ask } = watched()
   const arrive = async (count: number) => {
     for (let at = 0; at < count; at++) {

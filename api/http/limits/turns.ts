@@ -23,7 +23,7 @@ export class Turns {
   #aloneAt = 0
   /** The time when the first request of this turn began; null before that. */
   #since: number | null = null
-  /** The number of turns that requests still wait for more connections. */
+  /** The number of turns for which requests still wait for more connections. */
   #arriving = 0
   /** Connections since the last request. */
   #accepted = 0

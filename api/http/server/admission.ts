@@ -10,7 +10,14 @@ import {
   whoseIs,
 } from '../contract/auth.ts'
 import { ApiError, httpProblems } from '../contract/problem.ts'
-import { acceptedBy, HCLOUD_PREFIX, isAudience, isForOperators, type Route } from '../contract/route.ts'
+import {
+  acceptedBy,
+  HCLOUD_PREFIX,
+  isAudience,
+  isForOperators,
+  PREFIX,
+  type Route,
+} from '../contract/route.ts'
 import { addressOf, callerOf } from '../limits/origin.ts'
 import type { RateLimiter, Verdict } from '../limits/rate-limit.ts'
 import type { Turns } from '../limits/turns.ts'
@@ -30,7 +37,7 @@ export interface Credentials {
   isSecure: boolean
 }
 
-interface Door {
+interface AdmissionOptions {
   authenticate: (credentials: Credentials) => Promise<Caller>
   rateLimiter: RateLimiter
   turns: Turns
@@ -43,8 +50,12 @@ interface Door {
 const NOBODY: Caller = { actor: null, signedIn: null, operator: null, refusal: null }
 
 /** Identifies the caller and counts the request, before any other check. */
-export async function admit(request: FastifyRequest, reply: FastifyReply, door: Door): Promise<void> {
-  const caller = await findCaller(request, door)
+export async function admit(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  options: AdmissionOptions,
+): Promise<void> {
+  const caller = await findCaller(request, options)
   const counted = countOf(request, caller)
   request.known = {
     ...caller,
@@ -55,10 +66,10 @@ export async function admit(request: FastifyRequest, reply: FastifyReply, door: 
     report: null,
     counted,
   }
-  const verdict = door.rateLimiter.take(counted.policy, counted.caller)
+  const verdict = options.rateLimiter.take(counted.policy, counted.caller)
   reply.headers(verdict.headers)
   if (!verdict.isAllowed) throw tooMany(verdict)
-  await door.turns.take(callerOf(request))
+  await options.turns.take(callerOf(request))
 }
 
 function countOf(request: FastifyRequest, { actor, signedIn, operator }: Caller): Known['counted'] {
@@ -66,11 +77,11 @@ function countOf(request: FastifyRequest, { actor, signedIn, operator }: Caller)
   const { isOwn, isPoll, isRead: isQuestion, accepted } = routeOptions.config
   const own = ownerOf({ actor, signedIn })
   if (isOwn && own) return { policy: 'own', caller: own }
-  // To keep a reply for its key is to write.
+  // Storing a reply for an idempotency key is a write.
   const isRead = method === 'GET' || method === 'HEAD' || (isQuestion && !headers['idempotency-key'])
   if (operator) return { policy: isRead ? 'reads' : 'writes', caller: operator.tokenId }
   if (!actor) return { policy: 'anonymous', caller: addressOf(request) }
-  // A request that waits for its refusal must not hold a place of the account either.
+  // A request that will be refused must not use up the limit of the account.
   const isRefused = accepted ? !holdsOne(actor, accepted) : !isRead && !signedIn
   if (isRefused) return { policy: 'refused', caller: own }
   if (isPoll) return { policy: 'polls', caller: actor.accountId }
@@ -106,41 +117,43 @@ export function countRefusal(
   return verdict.isAllowed ? problem : tooMany(verdict)
 }
 
-async function findCaller(request: FastifyRequest, door: Door): Promise<Caller> {
+async function findCaller(request: FastifyRequest, options: AdmissionOptions): Promise<Caller> {
   const { authorization, cookie, 'berth-account': account } = request.headers
   const accountId = typeof account === 'string' ? account.toLowerCase() : undefined
   try {
-    const isSecure = isByTls(request, door.publicUrl)
+    const isSecure = isByTls(request, options.publicUrl)
     const address = addressOf(request)
-    const caller = await door.authenticate({ authorization, cookie, accountId, address, isSecure })
+    const caller = await options.authenticate({ authorization, cookie, accountId, address, isSecure })
     requireEntrance(caller, request)
     // Tokens are sent on purpose; cookies are sent with every request that a page causes.
-    if (caller.signedIn) requireOwnPage(request, door.publicUrl)
+    if (caller.signedIn) requireOwnPage(request, options.publicUrl)
     return caller
   } catch (error) {
     // This includes replies with 404 or 429, since their headers reveal whether the token is valid.
-    if (authorization) door.security.refused(request, toApiError(error))
+    if (authorization) options.security.refused(request, toApiError(error))
     return { ...NOBODY, refusal: error }
   }
 }
 
 /**
- * A token of a project opens only the interface that it was created for, and nothing else does.
+ * Checks that tokens for hcloud's tools are used only on that interface, and that it accepts no other credentials.
  * @throws ApiError invalid_token, missing_token
  */
 function requireEntrance({ actor, signedIn, operator }: Caller, { url, routeOptions }: FastifyRequest): void {
-  // The router's own spelling: a path can be written in several ways.
+  // This uses the router's pattern, because the same path can be written in several ways.
   const isHcloud = (routeOptions.url ?? url).startsWith(`${HCLOUD_PREFIX}/`)
   if (isHcloud && (signedIn || operator)) throw new ApiError(httpProblems.missing_token, NEEDS_HCLOUD)
   if (!actor || isHcloud === (actor.projectId !== null)) return
   throw new CredentialRefused(
     httpProblems.invalid_token,
-    isHcloud ? NEEDS_HCLOUD : `This token was created for ${HCLOUD_PREFIX} and opens nothing else.`,
+    isHcloud
+      ? NEEDS_HCLOUD
+      : `This token is valid only for ${HCLOUD_PREFIX}. Create another one for ${PREFIX}.`,
     whoseIs(actor, signedIn),
   )
 }
 
-const NEEDS_HCLOUD = `${HCLOUD_PREFIX} takes tokens of its own: berth token create NAME --hcloud`
+const NEEDS_HCLOUD = `${HCLOUD_PREFIX} requires a token of its own. Create one: berth token create NAME --hcloud`
 
 /**
  * Checks that the caller may use a route.
@@ -150,7 +163,7 @@ const NEEDS_HCLOUD = `${HCLOUD_PREFIX} takes tokens of its own: berth token crea
 export async function holdTo(
   route: Route,
   request: FastifyRequest,
-  { publicUrl, requireOperator }: Pick<Door, 'publicUrl' | 'requireOperator'>,
+  { publicUrl, requireOperator }: Pick<AdmissionOptions, 'publicUrl' | 'requireOperator'>,
 ): Promise<void> {
   const { scope } = route
   // Otherwise another page could sign its visitor in as somebody else.

@@ -8,7 +8,7 @@ export const openPaths: readonly Pick<Route, 'path'>[] = [{ path: '/docs' }, { p
 /**
  * Mounts the machine-readable schema and its viewer; neither needs a token. The viewer's assets come from this
  * server: it loads nothing from another host.
- * @param describe makes the document; it is called once, by the first request, since most starts see none
+ * @param describe builds the document; the first request calls it, since most processes never get such a request
  */
 export function mountDocs(http: FastifyInstance, describe: () => object): void {
   // It has a megabyte: serializing it for each request would delay all others.

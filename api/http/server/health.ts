@@ -36,7 +36,7 @@ export function mountHealth(http: FastifyInstance, needs: readonly Checks[], dis
   })
 }
 
-/** Simultaneous requests share one check: strangers may send any number of them, and a check takes work. */
+/** Simultaneous requests share one check, since anybody may send any number of them. */
 function shared<Result>(look: () => Promise<Result>): () => Promise<Result> {
   let present: Promise<Result> | null = null
   return () => {

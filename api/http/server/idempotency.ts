@@ -43,7 +43,7 @@ export interface Claim {
   accountId: string
   scope: string
   key: string
-  /** The time after which the request counts as dead; a request that takes over the key moves it on. */
+  /** The time after which the request counts as dead; a request that takes over the key extends it. */
   until: number
   /** The object that an earlier attempt created or deleted before its process died: only its reply is missing. */
   earlierId: string | null
@@ -53,7 +53,7 @@ export interface Claim {
 export type Beginning = { claim: Claim } | { replay: StoredReply } | null
 
 interface Repeatable {
-  /** Method and path: a key is good for one of them. */
+  /** Method and path; a key is valid for only one such pair. */
   path: string
   body: unknown
   /** The object that the request deletes; null if it is gone. */
@@ -80,7 +80,7 @@ export class Idempotency {
   readonly #secrets: Secrets
   readonly #owner: string
   readonly #living: IdempotencyOptions['living']
-  /** The end of the newest claim: no two claims of a process end at the same time, which tells them apart. */
+  /** The end of the newest claim. No two claims of a process end at the same time, so the end identifies a claim. */
   #lastUntil = 0
 
   constructor({ db, clock, secrets, living, owner = randomUUID() }: IdempotencyOptions) {
@@ -115,7 +115,7 @@ export class Idempotency {
       if (inserted !== 'taken') return inserted === 'made' ? { claim } : null
     }
     const row = await this.#find(claim, now)
-    // Unless the object is gone, the key was given up between the two looks.
+    // Unless the object is gone, the key was released between the two queries.
     if (!row) return removes === null ? null : this.begin(owner, request, key)
     if (row.request !== digest)
       throw new ApiError(
@@ -174,7 +174,7 @@ export class Idempotency {
     }
   }
 
-  /** Otherwise the key would stay taken for the rest of the minute, although nobody carries out its request. */
+  /** Settles a claim once the database is back. Otherwise its key would stay taken for the rest of the minute. */
   async #settleLater(claim: Claim, attempt: () => Promise<unknown>): Promise<void> {
     while (this.#clock.now() < claim.until) {
       await this.#clock.sleep(SETTLE_EVERY_MS)
@@ -217,7 +217,7 @@ export class Idempotency {
       return numInsertedOrUpdatedRows > 0n ? 'made' : 'taken'
     } catch (error) {
       if (isOrphan(error)) return 'no account'
-      // The key may be claimed although the database did not say so.
+      // The key may be claimed even though no reply of the database arrived.
       if (isUnavailable(error)) void this.#settleLater(claim, () => this.#release(claim))
       throw error
     }
@@ -268,9 +268,8 @@ export function forgetKeys(db: Database, now: number, limit: number): Promise<nu
 }
 
 /**
- * Deletes the oldest of the keys that an account has in excess, if they created nothing that a repeat could make
- * twice. The others lose only their reply: a repeat is answered with the object that was made, as after a crash.
- * @returns how many keys were deleted, at most `limit`
+ * Deletes the oldest of an account's excess keys, if they created nothing that a repeat could create twice. The
+ * others lose only their reply: a repeat returns the existing object, as after a crash.
  */
 export async function forgetExcessKeys(
   db: Database,
@@ -339,7 +338,10 @@ function matches({ accountId, scope, key }: Pick<Claim, 'accountId' | 'scope' | 
   return (eb: Where) => eb.and({ account_id: accountId, scope, key })
 }
 
-/** A client waits as long again as the request has taken so far, so that it repeats a dead one only a few times. */
+/**
+ * Returns how long a client should wait: as long as the request has taken so far. So it repeats a dead one only a few
+ * times.
+ */
 function waitSeconds(claimedUntil: number, now: number): number {
   const soFar = Math.round((now - claimedUntil + CLAIM_MS) / 1000)
   return Math.max(1, Math.min(soFar, LONGEST_WAIT_SECONDS, Math.ceil((claimedUntil - now) / 1000)))

@@ -12,7 +12,7 @@ import { SEND_JSON } from './send-problem.ts'
 /** Far more than any request of this API needs. */
 const MAX_DEPTH = 32
 const MAX_VALUES = 1000
-/** The size of a body whose parsing takes as long as other requests in all, so that it waits for a separate turn. */
+/** From this size on, parsing a body takes as long as a whole request, so it waits for a turn of its own. */
 const LONG_BODY = 16_384
 
 /** Parses bodies of JSON, leaves parts of files to their route, and refuses any other type. */

@@ -15,7 +15,7 @@ function isOwnPage({ headers, host }: Asked, publicUrl: string | undefined): boo
     const page = URL.parse(origin)
     if (page === null) return false
     if (page.origin === URL.parse(publicUrl ?? '')?.origin) return true
-    // With or without the port that its scheme has anyway.
+    // URL.parse drops the default port of the scheme, which Host may include.
     const own = URL.parse(`${page.protocol}//${host}`)
     return page.host === own?.host && (page.protocol === 'https:' || !isRebindable(page.hostname))
   }
@@ -54,7 +54,7 @@ export function requireOwnPage(request: Asked, publicUrl: string | undefined): v
 function foreign(): ApiError {
   return new ApiError(
     httpProblems.origin_not_allowed,
-    'Pages of other origins cannot do this. Use a page of this service, or a program with a token. If this is a page of this service, open it by its IP address, or let the operator set its name with BERTH_PUBLIC_NAME.',
+    'Pages of other origins cannot do this. Use a page of this service, or a program with a token. If this is a page of this service, open it by its IP address, or ask the operator to set its name with BERTH_PUBLIC_NAME.',
   )
 }
 

@@ -29,11 +29,11 @@ export function partOf({ headers, body }: FastifyRequest, { id, partBytes }: Rou
 }
 
 function issueOf(name: string): Issue {
-  const message = `${name} must be the number of bytes.`
+  const message = `${name} must be a number of bytes, in digits.`
   return { in: 'header', field: name, pointer: `/${name}`, code: 'invalid_format', message }
 }
 
-/** A client that disconnects is no failure of the service. */
+/** Yields the bytes of a part. The service does not fail if a client disconnects. */
 async function* contentOf(body: Readable, bytes: number): AsyncGenerator<Buffer> {
   let left = bytes
   try {

@@ -8,7 +8,7 @@ import { prepareProblem, toApiError } from './send-problem.ts'
 
 const MAX_KEPT_REFUSAL = 4_096
 
-/** Makes a POST that has an Idempotency-Key the only one of its key, or repeats the reply of the first. */
+/** Claims the Idempotency-Key of a POST, or repeats the reply of the first request with this key. */
 export function claimer(idempotency: Idempotency, route: Route) {
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const key = request.headers['idempotency-key']
@@ -103,7 +103,10 @@ export async function carryOut(route: Route, call: Call<string, unknown, unknown
   }
 }
 
-/** @throws the error, unless it says that an object does not exist */
+/**
+ * Returns the error if it reports a missing object.
+ * @throws the error otherwise
+ */
 function asMissing(error: unknown): ApiError {
   if (error instanceof ApiError && error.type.status === 404) return error
   throw error
@@ -125,8 +128,8 @@ export async function keepReply(
   if (!claim) return body
   const status = reply.statusCode
   const report = request.known?.report ?? null
-  // These replies are not kept: another token, a later moment or a repair would get a different one. A long
-  // refusal created nothing, and a repeat gets a similar refusal. Repeating a refused DELETE deletes nothing.
+  // These replies are not kept: another token, a later try or a repair would get a different one. A long refusal
+  // created nothing, and a repeat gets a similar refusal. Repeating a refused DELETE deletes nothing.
   const isLong = status >= 400 && typeof body === 'string' && body.length > MAX_KEPT_REFUSAL
   const isPassing = status === 401 || status === 403 || status === 429 || status >= 500 || isLong
   const isKept = claim.isRemoval ? status < 400 : !isPassing
@@ -140,7 +143,8 @@ export async function keepReply(
     return body
   } catch (error) {
     request.log.warn({ err: error, request_id: request.id }, 'the reply for an Idempotency-Key was not kept')
-    // A refusal stands. After a success whose reply is lost for repeats, the client must ask again.
+    // A refusal is sent even if it was not kept. After a success, the client must retry, as no repeat would get the
+    // reply.
     if (status >= 400) return body
     reply.removeHeader('location')
     return prepareProblem(toApiError(error), request, reply)

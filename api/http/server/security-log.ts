@@ -34,17 +34,18 @@ interface SecurityLogOptions {
   count?: ((event: SecurityEvent, isWritten: boolean) => void) | undefined
 }
 
-/** Lines a minute of one caller and kind, and of each crowd together. */
+/** The most lines a minute for each caller and kind of event, and for each crowd together. */
 const LINES = 10
 const LINES_OF_CROWD = 120
 const WINDOW_MS = 60_000
-/** Number of networks whose events are counted in a crowd, and of those that its summary names. */
+/** The most networks that are counted for a crowd, and the most that its summary names. */
 const COUNTED = 1_000
 const NAMED = 10
 
 /**
- * Callers without a valid token, who share lines: those who fail to sign in as an existing person or with an existing
- * token, and all others. So strangers can't hide the guesses at somebody's password.
+ * Callers without a valid token, who share lines. One crowd has those who fail to sign in as an existing person or
+ * with an existing token; the other has the rest. So guesses at somebody's password are not lost among other
+ * failures.
  */
 type Crowd = 'known' | 'strangers'
 
@@ -90,7 +91,7 @@ export class SecurityLog {
     this.#endWindows(Number.POSITIVE_INFINITY)
   }
 
-  /** A request was refused; one without a token is only counted, as nobody tried to sign in. */
+  /** Logs a refused request. One without a token is only counted, as nobody tried to sign in. */
   refused(request: FastifyRequest, error: Error): void {
     if (!(error instanceof ApiError)) return
     const { type } = error
@@ -105,7 +106,7 @@ export class SecurityLog {
     })
   }
 
-  /** A request did what its route reports. */
+  /** Logs the action that a route reported. */
   reported(request: FastifyRequest, { event, objectId, personId }: Report): void {
     const whose = personId ? { accountId: null, tokenId: null, personId } : callerOf(request)
     this.#take({ event, code: null, object_id: objectId, ...originOf(request, whose) })

@@ -61,7 +61,7 @@ export function prepareProblem(
   const document = known.toProblem(request.id, request.originalUrl.split('?')[0] ?? '')
   reply
     .code(known.type.status)
-    // The id again: a request that the router refuses never meets the hooks.
+    // The id is set here too, because requests that the router refuses never reach the hooks.
     .headers({ 'x-request-id': request.id, 'cache-control': 'no-store', ...known.headers })
     .type('application/problem+json')
   return JSON.stringify(document)
@@ -81,7 +81,7 @@ function leaveBody({ raw }: FastifyRequest, reply: FastifyReply): void {
   } else reply.header('connection', 'close')
 }
 
-/** True if the client is still sending a body that nobody reads. */
+/** True if the client is still sending a body that the service does not read. */
 export function isBodyComing({ raw }: FastifyRequest): boolean {
   const { 'content-length': length = '0', 'transfer-encoding': coding } = raw.headers
   return !raw.complete && !raw.readableEnded && (coding !== undefined || length !== '0')

@@ -38,8 +38,8 @@ import { isForSocket, mountSockets, type SocketRoute } from './websocket.ts'
 const MAX_CONTENT_TYPE = 200
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
-/** Another interface on the same listener, with routes and a form of errors of its own. */
-export interface Room {
+/** Another API on the same listener, with its own routes and error format. */
+export interface MountedApi {
   /** The path that all its routes begin with. */
   prefix: string
   mount(http: FastifyInstance): void
@@ -51,7 +51,7 @@ export interface HttpOptions {
   adviceOn?: (code: string, accountId: string | null) => string | null
   routes: readonly Route[]
   sockets: readonly SocketRoute[]
-  rooms?: readonly Room[]
+  otherApis?: readonly MountedApi[]
   /** The console is served at `/`, and browsers open its pages. */
   hasPages: boolean
   /** The address at which customers find the service, if it is known. */
@@ -138,7 +138,7 @@ export function buildHttp(options: HttpOptions): FastifyInstance {
   const gets = [...openPaths, ...sockets].map(({ path }) => ({ method: 'GET', path }))
   const places = [...gets, ...routes].map(placeOf)
   answerErrors(http, options, places)
-  for (const { prefix, mount, sendError } of options.rooms ?? [])
+  for (const { prefix, mount, sendError } of options.otherApis ?? [])
     http.register(
       async (inside) => {
         answerErrors(inside, options, [], sendError)

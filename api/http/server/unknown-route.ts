@@ -68,7 +68,7 @@ function respelled(places: readonly Place[], path: string): string | null {
   return more.length === 0 ? only : null
 }
 
-/** The number of wrong letters; infinite if most are, so that a word is not taken for another. */
+/** Counts the wrong letters; infinite if most are wrong, so that a word is not taken for another. */
 function wrongIn(word: string, known: string): number {
   if (known.startsWith(':')) return word === '' ? Number.POSITIVE_INFINITY : 0
   const wrong = distance(word, known)

@@ -15,7 +15,7 @@ export interface SocketRoute {
   id: string
   /** Relative to /v1. */
   path: string
-  /** The subprotocol of both sides; a client offers it together with its credential. */
+  /** The subprotocol that both sides use; a client offers it together with its credential. */
   protocol: string
   /**
    * @param offered the other subprotocols

@@ -29,7 +29,7 @@ const DAY = 24 * 3600_000
 const LIVES_MS = 10 * MINUTE
 const TOKEN_LIVES_MS = 90 * DAY
 const INTERVAL_MS = 5_000
-/** A program whose clock runs a little faster still polls on time. */
+/** Programs whose clock runs a little fast may poll this much too early. */
 const TOLERANCE_MS = 500
 /** Limit for all networks together. */
 const MOST_WAITING = 10_000

@@ -39,7 +39,10 @@ export class Attempts {
     this.#allowance = allowance
   }
 
-  /** Counts one. @throws ApiError rate_limited */
+  /**
+   * Counts an attempt.
+   * @throws ApiError rate_limited
+   */
   async take(key: string): Promise<void> {
     const now = this.#clock.now()
     const refused = this.#refused.get(key)
@@ -50,7 +53,7 @@ export class Attempts {
     throw tooMany(waitMs)
   }
 
-  /** Takes back an attempt that turned out not to be one. */
+  /** Stops counting an attempt that succeeded. */
   async giveBack(key: string): Promise<void> {
     this.#refused.delete(key)
     await this.#db
@@ -119,9 +122,9 @@ function tooMany(waitMs: number): ApiError {
 const OF_A_SITE = 8
 
 /**
- * Limits attempts by network: an IPv4 address or an IPv6 /64, and the /48 around that. They are kept in memory, because
- * strangers have any number of networks, and a restart resets them. If several processes answer requests, each has an
- * equal share.
+ * Limits attempts by network: an IPv4 address or an IPv6 /64, and the /48 around that. Counts are kept in memory,
+ * because attackers can use any number of networks; a restart resets them. If several processes answer requests, each
+ * has an equal share.
  */
 export class NetworkAttempts {
   readonly #clock: Clock
@@ -136,13 +139,16 @@ export class NetworkAttempts {
     this.#allowance = allowance
   }
 
-  /** Counts one. @throws ApiError rate_limited */
+  /**
+   * Counts an attempt.
+   * @throws ApiError rate_limited
+   */
   take(address: string): void {
     // The narrow limit comes first, so that attempts that it refuses do not count for others.
     for (const [key, share] of this.#shares(address)) this.#take(key, share)
   }
 
-  /** Takes back an attempt that turned out not to be one. */
+  /** Stops counting an attempt that succeeded. */
   giveBack(address: string): void {
     for (const [key, { everyMs }] of this.#shares(address)) {
       const until = this.#until.get(key)

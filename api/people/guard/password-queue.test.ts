@@ -45,23 +45,23 @@ function watched() {
   return { ask, attack, begun, refused, compare, waitOf, pass: (ms: number) => (now += ms) }
 }
 
-test('a person where they are known waits for one comparison, whatever strangers do', async () => {
+test('a person on a known network waits for at most one comparison, whatever strangers do', async () => {
   const { attack, waitOf } = watched()
   attack(1_000)
   expect(await waitOf('ann', true)).toBeLessThanOrEqual(1)
 })
 
-test('330 networks that begin at once hold up a newcomer by one attempt of each, and refuse none', async () => {
+test('330 networks that begin at once delay a newcomer by at most one attempt each, and do not cause a refusal', async () => {
   const { attack, waitOf } = watched()
   attack(330)
   expect(await waitOf('newcomer')).toBeLessThanOrEqual(330)
 })
 
-test('330 networks that go on for an hour hold up a newcomer by one comparison', async () => {
+test('330 networks that keep trying for an hour delay a newcomer by one comparison', async () => {
   const { attack, compare, pass, waitOf } = watched()
   attack(330)
   await compare(400)
-  // Each gets two attempts a minute, together as many as there are comparisons.
+  // Each network makes two attempts a minute, which together is as many as can be compared.
   for (let minute = 0; minute < 60; minute++) {
     attack(330, 2)
     pass(60_000)
@@ -70,7 +70,7 @@ test('330 networks that go on for an hour hold up a newcomer by one comparison',
   for (const newcomer of ['a', 'b', 'c']) expect(await waitOf(newcomer)).toBeLessThanOrEqual(1)
 })
 
-test('1,000 people who are known, as an attacker may have them, leave strangers every second place', async () => {
+test('1,000 people on known networks, whom an attacker may have signed up, leave every second turn to strangers', async () => {
   const { ask, waitOf } = watched()
   for (let person = 0; person < 1_000; person++) for (let n = 0; n < 3; n++) ask(`person ${person}`, true)
   expect(await waitOf('newcomer')).toBeLessThanOrEqual(2)

@@ -39,7 +39,7 @@ const kinds = {
 
 const outcomes = {
   en: {
-    solved: 'It is solved.',
+    solved: 'It is resolved.',
     unfounded: 'It was unfounded.',
     measures_taken: 'The operator has taken measures.',
   },
@@ -74,7 +74,7 @@ function english({ letter, kind, text, last, outcome, deadlineAt }: ComplaintFac
     closed: {
       subject: `A complaint at ${site} is closed`,
       first: `The complaint about ${about} is closed. ${outcome ? outcomes.en[outcome] : ''}`.trim(),
-      end: 'You have nothing to do.',
+      end: 'You do not need to do anything.',
     },
   }[letter]
   return {

@@ -40,7 +40,7 @@ function english({ type, number, period, corrects, total, account }: DocumentFac
     ],
     credit_note: [
       `An invoice at ${site} was lowered`,
-      `The credit note ${number} lowers ${of} by ${sum} RUB. The balance has received it.`,
+      `The credit note ${number} lowers ${of} by ${sum} RUB. It was added to the balance.`,
     ],
     debit_note: [
       `An invoice at ${site} was raised`,
@@ -48,7 +48,8 @@ function english({ type, number, period, corrects, total, account }: DocumentFac
     ],
   } as const
   const [subject, first] = words[type]
-  const second = type === 'invoice' ? 'You have nothing to pay for it.' : 'The reason is on the document.'
+  const second =
+    type === 'invoice' ? 'You do not need to pay it separately.' : 'The reason is on the document.'
   return {
     ...{ subject, before: [first, second], button: 'Open billing' },
     after: 'You receive this mail because you may pay for this account.',

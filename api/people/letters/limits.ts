@@ -57,7 +57,7 @@ function english(account: string, lines: readonly string[], site: string): Lette
     before: [
       `The account ${account} uses four fifths or more of these limits:`,
       ...lines,
-      'What exceeds a limit is refused. The page of the account shows what raises each limit, and whom to ask.',
+      'Requests that exceed a limit are refused. The account page shows how to raise each limit, and whom to ask.',
     ],
     button: 'Open the limits',
     after:

@@ -30,7 +30,7 @@ function english({ at, address, browser }: SignInFacts, site: string): Letter {
       `Address: ${address}`,
       `Browser: ${browser ?? 'not known'}`,
     ],
-    button: 'Look at your sessions',
+    button: 'Open your sessions',
     after:
       'If it was you, ignore this mail. If it was not, change your password, end all other sessions, and turn on two-factor authentication. If you can no longer sign in, reset the password or contact the operator.',
   }

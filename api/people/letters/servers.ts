@@ -14,7 +14,7 @@ export type BackupFault = 'missing' | 'damaged' | 'unbootable'
 export interface ServiceFacts<State> {
   /** Contact address of the account. */
   account: string
-  /** Each server by its address or id, since its name may be a stranger's words. */
+  /** Each server by its address or id, since strangers may have chosen its name. */
   servers: readonly { address: string; state: State }[]
 }
 
@@ -36,9 +36,9 @@ const words = {
       off: 'the machine died and could not be started again. Start the server.',
     },
     faults: {
-      missing: 'the backup could not be made. It is tried again the next day.',
+      missing: 'the backup could not be created. It is retried the next day.',
       damaged: 'a backup is damaged and cannot be restored. The next one is a full one.',
-      unbootable: 'a backup did not start when it was tried. Check the system of the server.',
+      unbootable: 'a backup did not start in a test. Check the operating system of the server.',
     },
     held: (reason: string) => `suspended by the operator. The reason: ${reason}`,
     released: 'no longer suspended by the operator. It starts if it ran before and the balance covers it.',

@@ -10,7 +10,7 @@ import { mailOf, pageOfAccount } from './mails.ts'
 import { on } from './warnings.ts'
 
 /**
- * Tells an account's people who may pay that an automatic payment was declined. The number of waiting mails is
+ * Mails the people who may pay for an account that an automatic payment was declined. The number of waiting mails is
  * limited.
  */
 export async function tellDeclined(
@@ -46,10 +46,10 @@ function letterOf(
   return {
     subject: `An automatic payment at ${site} was declined`,
     before: [
-      `The balance fell below the line that you have set, but the bank declined the automatic payment of ${sum} RUB. Nothing was charged.`,
+      `The balance fell below the amount that you have set, but the bank declined the automatic payment of ${sum} RUB. Nothing was charged.`,
       nextAt === null
         ? 'Automatic top-up is off. Top up, and turn it on again, with another card if needed.'
-        : `It is tried again on ${on('en', nextAt)}. Check the card, or top up yourself.`,
+        : `It will be retried on ${on('en', nextAt)}. Check the card, or top up yourself.`,
     ],
     button: 'Open billing',
     after: 'You receive this mail because you may pay for this account.',

@@ -84,7 +84,7 @@ export async function claimAccount(
 }
 
 /** Announces a person's new name or address in each of their accounts. */
-export async function tellMemberships(tx: Queries, clock: Clock, personId: string): Promise<void> {
+export async function recordMemberUpdates(tx: Queries, clock: Clock, personId: string): Promise<void> {
   const rows = await tx.selectFrom('members').selectAll().where('person_id', '=', personId).execute()
   for (const row of rows) await tell(tx, 'member.updated', await memberOf(tx, row), clock.now())
 }

@@ -81,7 +81,7 @@ export class Passkeys {
 
   /**
    * Returns the parameters for creating a passkey.
-   * @throws ApiError passkeys_unavailable, wrong_code, and of Proof
+   * @throws ApiError passkeys_unavailable, wrong_code, and those of Proof
    */
   async begin(signedIn: SignedIn, { password, code }: Shown) {
     this.#requirePossible()
@@ -248,7 +248,7 @@ export class Passkeys {
 
   /**
    * Removes a passkey, and ends all other sessions, since the device may be lost.
-   * @throws ApiError passkey_not_found, wrong_code, and of Proof
+   * @throws ApiError passkey_not_found, wrong_code, and those of Proof
    */
   async remove(signedIn: SignedIn, passkeyId: string, { password, code }: Shown): Promise<void> {
     const { personId, sessionId } = signedIn

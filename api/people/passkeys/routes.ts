@@ -95,7 +95,7 @@ function keepRoutes(passkeys: Passkeys): Route[] {
       tag,
       summary: 'Remove a passkey',
       description:
-        'Takes the password, and a code if two-factor authentication is on. The passkey can no longer sign in. All other sessions of the person end, as the device may be lost.',
+        'Requires the password, and a code if two-factor authentication is on. The passkey can no longer sign in. All other sessions of the person end, as the device may be lost.',
       params,
       body: OwnProof,
       reply: { 204: null },

@@ -117,7 +117,7 @@ export interface PasskeyTable {
   last_used_at: number | null
 }
 
-/** The provider's identity of a person; at most one each. */
+/** A person's identity at the provider; each person has at most one. */
 export interface IdentityTable {
   person_id: string
   issuer: string
@@ -126,7 +126,7 @@ export interface IdentityTable {
   created_at: number
 }
 
-/** A ticket that was used, until it would not be valid anyway. */
+/** A used ticket, which is kept until it would have expired anyway. */
 export interface SpentTicketTable {
   ticket_id: string
   expires_at: number

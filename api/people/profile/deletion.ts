@@ -35,7 +35,7 @@ interface Parts {
 /**
  * Deletes a person with their credentials and sessions. The audits of their accounts keep their actions. An account
  * that is left without members is closed.
- * @throws ApiError last_owner, account_in_use, wrong_code, and of Proof
+ * @throws ApiError last_owner, account_in_use, wrong_code, and those of Proof
  */
 export async function deletePerson(
   options: DeletionOptions,

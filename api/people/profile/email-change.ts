@@ -8,7 +8,7 @@ import type { MailBounds } from '../guard/mail-bounds.ts'
 import type { Proof } from '../guard/proof.ts'
 import { letter } from '../letters/mails.ts'
 import { type Notify, noteChange } from '../letters/notices.ts'
-import { accountIdsOf, claimAccount, tellMemberships } from '../membership/members.ts'
+import { accountIdsOf, claimAccount, recordMemberUpdates } from '../membership/members.ts'
 import { createLink, endLinks, findLink, linkInvalid, pageOn, redeemLink } from '../person/links.ts'
 import { findPerson, personByEmail } from '../person/people.ts'
 import { endSessions, requireSession } from '../person/sessions.ts'
@@ -35,7 +35,7 @@ export class EmailChange {
 
   /**
    * Mails a link to the new address. If the address is taken, the mail says so instead.
-   * @throws ApiError of Proof, wrong_code, rate_limited, backend_unavailable
+   * @throws ApiError wrong_code, rate_limited, backend_unavailable, and those of Proof
    */
   async request(
     signedIn: SignedIn,
@@ -91,6 +91,6 @@ export class EmailChange {
     await claimAccount(tx, clock, { ...before, email })
     for (const accountId of await accountIdsOf(tx, personId))
       await moveAccountEmail(tx, accountId, { from: before.email, to: [email] })
-    await tellMemberships(tx, clock, personId)
+    await recordMemberUpdates(tx, clock, personId)
   }
 }

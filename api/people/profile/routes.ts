@@ -87,7 +87,7 @@ function passwordRoute(options: SignInOptions, { proof, twoFactor }: Parts): Rou
     tag: personTag,
     summary: 'Change the password of the person',
     description:
-      'Takes a code if two-factor authentication is on. Ends all other sessions of the person. Tokens stay valid, since they belong to accounts.',
+      'Requires a code if two-factor authentication is on. Ends all other sessions of the person. Tokens stay valid, since they belong to accounts.',
     body: PasswordChange,
     reply: { 204: null },
     errors: [...proofErrors, peopleProblems.wrong_code],
@@ -110,7 +110,7 @@ function emailRoutes(emailChange: EmailChange): Route[] {
       tag: personTag,
       summary: 'Send a link to another e-mail address of the person',
       description:
-        'Nothing changes until the link is opened, within an hour. Takes the password, and a code if two-factor authentication is on. The reply is the same if somebody has the address already; then the mail says so.',
+        'Nothing changes until the link is opened, within an hour. Requires the password, and a code if two-factor authentication is on. The reply is the same if somebody has the address already; then the mail says so.',
       body: EmailChangeRequest,
       reply: { 204: null },
       errors: [...proofErrors, peopleProblems.wrong_code],
@@ -145,7 +145,7 @@ function deleteRoute(options: PeopleOptions, parts: Parts): Route {
     tag: personTag,
     summary: 'Delete the person',
     description:
-      'Takes the password, and a code if two-factor authentication is on. Ends their sessions, and deletes their credentials and the tokens that they created. They leave all accounts: an account without other members is closed for good, and its balance is not paid back automatically. Refused while they are the only owner of an account that has other members, servers, public addresses or debts.',
+      'Requires the password, and a code if two-factor authentication is on. Ends their sessions, and deletes their credentials and the tokens that they created. They leave all accounts: an account without other members is closed for good, and its balance is not paid back automatically. Refused while they are the only owner of an account that has other members, servers, public addresses or debts.',
     body: OwnProof,
     reply: { 204: null },
     errors: [

@@ -84,7 +84,7 @@ export async function addIdentity(
 
 /**
  * Disconnects the identity, and ends all other sessions, since somebody else may use them.
- * @throws ApiError identity_not_found, wrong_code, and of Proof
+ * @throws ApiError identity_not_found, wrong_code, and those of Proof
  */
 export async function removeIdentity(
   options: IdentityOptions & { proof: Proof; twoFactor: TwoFactor },

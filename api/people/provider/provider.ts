@@ -105,7 +105,7 @@ export class Provider {
     } catch (error) {
       if (error instanceof ApiError) throw error
       if (isDown(error)) throw this.#down(error)
-      this.#options.log.info({ reason: messageOf(error) }, 'the OpenID Connect provider signed nobody in')
+      this.#options.log.info({ reason: messageOf(error) }, 'a sign-in at the OpenID Connect provider failed')
       throw this.#refused()
     }
   }
@@ -168,10 +168,10 @@ export class Provider {
   #down(error: unknown): ApiError {
     const { log, provider } = this.#options
     const reason = [messageOf(error), error instanceof Error && error.cause ? messageOf(error.cause) : '']
-    log.warn({ issuer: provider.issuer.href, reason }, 'the OpenID Connect provider does not answer')
+    log.warn({ issuer: provider.issuer.href, reason }, 'the OpenID Connect provider does not respond')
     return new ApiError(
       httpProblems.backend_unavailable,
-      `${this.name} does not answer right now. Sign in with your password, or try again later.`,
+      `${this.name} does not respond right now. Sign in with your password, or try again later.`,
       {},
       { 'retry-after': '30' },
     )

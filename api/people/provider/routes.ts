@@ -21,7 +21,7 @@ export function identityRoutes(
       tag: 'Person',
       summary: 'Connect the person to their identity at the provider',
       description:
-        'Takes the `identity_ticket` of `POST /sign-in/provider`, from the person with that address, who must have signed in within the last 10 minutes. From then on they can sign in with the provider, even if their address there changes. An earlier connection is replaced.',
+        'Requires the `identity_ticket` of `POST /sign-in/provider`, from the person with that address, who must have signed in within the last 10 minutes. From then on they can sign in with the provider, even if their address there changes. An earlier connection is replaced.',
       body: IdentityTicket,
       reply: { 204: null },
       errors: [
@@ -42,7 +42,7 @@ export function identityRoutes(
       tag: 'Person',
       summary: 'Disconnect the person from the provider',
       description:
-        'Takes the password, and a code if two-factor authentication is on; a person without a password must have signed in within the last 10 minutes. The person can no longer sign in with the provider, and all their other sessions end. Without a password, they set one by mail (`POST /password-reset`).',
+        'Requires the password, and a code if two-factor authentication is on; a person without a password must have signed in within the last 10 minutes. The person can no longer sign in with the provider, and all their other sessions end. Without a password, they set one by mail (`POST /password-reset`).',
       body: OwnProof,
       reply: { 204: null },
       errors: [...proofErrors, peopleProblems.wrong_code, peopleProblems.identity_not_found],

@@ -16,7 +16,7 @@ test.each([
   expect(stepOf(secret, code, seconds * 1000)).toBe(Math.floor(seconds / 30))
 })
 
-test('a clock may be a step off, and no more', () => {
+test('a code is accepted if the clock of the device is at most one step off', () => {
   const now = 1234567890_000
   const step = now / 30_000
   const taken = [-2, -1, 0, 1, 2].map((off) => stepOf(secret, codeOf(secret, step + off), now))
@@ -24,7 +24,7 @@ test('a clock may be a step off, and no more', () => {
   expect(stepOf(secret, 'abcdef', now)).toBe(null)
 })
 
-test('apps are given the secret in base 32, and names that break out of nothing', () => {
+test('the URI for apps has the secret in base 32, and names cannot change its parameters', () => {
   expect(toBase32(secret)).toBe('GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ')
   expect(otpauthUri(secret, { site: 'a.example:8080', email: 'ann+x&y@example.com' })).toBe(
     'otpauth://totp/a.example%3A8080:ann%2Bx%26y%40example.com?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=a.example%3A8080',

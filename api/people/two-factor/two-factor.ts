@@ -38,7 +38,7 @@ export class TwoFactor {
   }
 
   /**
-   * Creates a secret; one that was not confirmed by a code is replaced. @throws ApiError two_factor_on, and of Proof
+   * Creates a secret; one that was not confirmed by a code is replaced. @throws ApiError two_factor_on, and those of Proof
    */
   async begin(signedIn: SignedIn, password: string | undefined) {
     const { db, clock, siteUrl } = this.#options
@@ -112,7 +112,7 @@ export class TwoFactor {
   }
 
   /**
-   * Creates recovery codes, which replace the earlier ones. @throws ApiError two_factor_off, wrong_code, and of Proof
+   * Creates recovery codes, which replace the earlier ones. @throws ApiError two_factor_off, wrong_code, and those of Proof
    */
   replaceCodes(signedIn: SignedIn, given: { password?: string; code: string }): Promise<string[]> {
     return this.#change(signedIn, given, async (tx, person) => {

@@ -38,7 +38,7 @@ test('an invoice is mailed once to those who may pay, in their language, and a s
   expect(english?.text).toBe(
     `The account customer1@example.com has the invoice EX-2 for December 2026: 120.00 RUB. It was taken from the balance.
 
-You have nothing to pay for it.
+You do not need to pay it separately.
 
 Open billing: http://localhost/billing?account=${t.accountId}
 

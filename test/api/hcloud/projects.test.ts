@@ -1,6 +1,6 @@
 // A token is bound to a project: what servers of another project are or have does not exist for it.
 import { expect, test } from 'vitest'
-import { routes } from '../../../api/hcloud/room.ts'
+import { routes } from '../../../api/hcloud/mount.ts'
 import { catalogWith } from '../../harness/addresses.ts'
 import { ed25519 } from '../harness/keys.ts'
 import { type HcloudApp, hcloudApp, hcloudToken } from './harness.ts'

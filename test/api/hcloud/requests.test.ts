@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { routes } from '../../../api/hcloud/room.ts'
+import { routes } from '../../../api/hcloud/mount.ts'
 
 /**
  * The fields of the requests of hcloud-go 2.47.0, which are the schema of Berth's requests, by method and path. A field

@@ -171,7 +171,7 @@ test('failed backups of all servers are one mail a day, unless they are muted', 
   await updatePerson(t.db, ann, { muted_mails: '' })
   const [english] = await mailed(t, DAY)
   expect([english?.to, english?.subject]).toEqual(['ann@example.com', 'Backups at localhost failed'])
-  expect(english?.text.match(/the backup could not be made/g)).toHaveLength(1)
+  expect(english?.text.match(/the backup could not be created/g)).toHaveLength(1)
 })
 
 test('a backup that is damaged, and one that does not start, are mailed', async () => {
@@ -183,7 +183,7 @@ test('a backup that is damaged, and one that does not start, are mailed', async 
   await t.app.backups.bootNewest()
   t.clock.advance(2 * MINUTE)
   await t.app.backups.bootNewest()
-  expect((await mailed(t, 0))[0]?.text).toContain('a backup did not start when it was tried.')
+  expect((await mailed(t, 0))[0]?.text).toContain('a backup did not start in a test.')
   await t.driver.damages(backup_id)
   t.clock.advance(DAY)
   await t.app.backups.verify()

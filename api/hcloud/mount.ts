@@ -7,7 +7,7 @@ import { invalid } from '../http/contract/problem.ts'
 import { HCLOUD_PREFIX, type Route } from '../http/contract/route.ts'
 import { compileCheck } from '../http/contract/validation.ts'
 import { Recent } from '../http/limits/recent.ts'
-import type { Room } from '../http/server/server.ts'
+import type { MountedApi } from '../http/server/server.ts'
 import type { Operation } from '../operations/schema.ts'
 import { actionRoutes } from './actions.ts'
 import { addressRoutes } from './addresses.ts'
@@ -53,7 +53,7 @@ const WRITES = [...acceptedFor['servers:write'], ...acceptedFor['account:write']
  * of its own.
  * @param own the routes of /v1
  */
-export function hcloudRoom({ db, clock }: { db: Database; clock: Clock }, own: readonly Route[]): Room {
+export function hcloudApi({ db, clock }: { db: Database; clock: Clock }, own: readonly Route[]): MountedApi {
   const parts = {
     db,
     interior: new Interior(own),
