@@ -25,17 +25,17 @@ interface Ports {
   order: object
 }
 
-/** The API beside a bare Fastify handler over the same prepared SQL, in one run, as ratios. */
+/** Measures the API beside a bare Fastify handler over the same prepared SQL, in one run, as ratios. */
 export async function benchApi(rounds: number): Promise<void> {
   await idle()
-  // The first start after a change compiles, and leaves what it compiled for the next one.
+  // The first start after a change compiles the program, and caches the result for the next one.
   const first = start()
   await once(first, 'message')
   first.disconnect()
   await once(first, 'exit')
   const server = start()
   try {
-    const [ports] = (await once(server, 'message')) as [Ports] // the first thing that bench/server.ts says
+    const [ports] = (await once(server, 'message')) as [Ports] // the first message of bench/server.ts
     await creates(server, ports, [ports.token], 'one account')
     await creates(server, ports, ports.others, `${ports.others.length} accounts`)
     await compare(
@@ -56,7 +56,7 @@ export async function benchApi(rounds: number): Promise<void> {
       null,
       (n) => postJson(ports, '/v1/account/projects', { name: `p${n}` }),
       'HTTP/1.1 201',
-      // An account has 100 projects at most, and what it has is counted.
+      // An account can have at most 100 projects, and its existing ones are counted.
       { requests: 300, after: () => ask(server, 'forget projects') },
     )
     await growth(server, ports, rounds)
@@ -157,7 +157,7 @@ async function besides(server: ChildProcess, ports: Ports, rounds: number): Prom
   )
 }
 
-/** 1,000 servers from the first POST until the last one runs, ordered with these tokens in turn. */
+/** Measures 1,000 servers from the first POST until the last one runs, ordered with these tokens by turns. */
 async function creates(server: ChildProcess, ports: Ports, tokens: string[], whose: string): Promise<void> {
   const requests = 1_000
   const { running: before } = await ask<{ running: number }>(server, 'running')

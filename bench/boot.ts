@@ -12,8 +12,8 @@ const run = promisify(execFile)
 const RAW_PORT = 21999
 
 /**
- * From POST /servers to a finished ssh login, beside QEMU started by hand on the same image with the same kernel,
- * memory and network back end. The two take turns, so that a host that slows down slows both.
+ * Measures the time from POST /servers to a finished ssh login. The reference is QEMU started by hand with the same
+ * image, kernel, memory and network back end. The two take turns, so that a host that slows down slows both.
  */
 export async function benchBoot(rounds: number): Promise<void> {
   const service = new Service()

@@ -22,7 +22,10 @@ const CREATES = 500
 /** The time for which the background work is measured: six rounds of the sampler and the reconciler. */
 const WATCH_MS = 60_000
 
-/** 100,000 servers in PostgreSQL, through one process, two and four, beside SQLite and beside the SQL alone. */
+/**
+ * Measures 100,000 servers in PostgreSQL, through one, two and four processes, beside SQLite and beside the SQL
+ * alone.
+ */
 export async function benchCluster(rounds: number): Promise<void> {
   const postgres = await startPostgres(MEASURED)
   const folder = mkdtempSync(path.join(tmpdir(), 'berth-cluster-'))
@@ -196,7 +199,7 @@ interface Embedded {
 /** The service on SQLite, as bench/api.ts has it. */
 async function beginEmbedded(): Promise<Embedded> {
   const child = fork(new URL('./server.ts', import.meta.url))
-  const [said] = (await once(child, 'message')) as [Omit<Embedded, 'child'>] // the first thing that bench/server.ts says
+  const [said] = (await once(child, 'message')) as [Omit<Embedded, 'child'>] // the first message of bench/server.ts
   return { child, ...said }
 }
 

@@ -25,7 +25,7 @@ export async function benchConsole(rounds: number): Promise<void> {
   const server = fork(new URL('./server.ts', import.meta.url), { execArgv: [] })
   const browser = await launch()
   try {
-    const [{ berth: port, token, order }] = (await once(server, 'message')) as [Ports] // the first thing that bench/server.ts says
+    const [{ berth: port, token, order }] = (await once(server, 'message')) as [Ports] // the first message of bench/server.ts
     const address = `http://127.0.0.1:${port}`
     const berth = new Berth({ baseUrl: `${address}/v1`, token })
     await Promise.all(

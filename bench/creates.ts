@@ -7,14 +7,16 @@ import { startPostgres } from '../test/harness/postgres.ts'
 import { cpuOf, cpuOfDatabase } from './cpu.ts'
 import { openAccount, sellPlenty, smallest, type World } from './filled.ts'
 import { create, serving, speed } from './serving.ts'
-import { MEASURED, printingDearest } from './statements.ts'
+import { MEASURED, printingCostliest } from './statements.ts'
 
 const PROCESSES = [1, 2, 4]
 const ACCOUNTS = 64
 const WARM_UP = 256
 const CREATES = 1_024
 
-/** Orders that PostgreSQL takes, of many accounts and of one, through one process, two and four. */
+/**
+ * Measures the orders that PostgreSQL accepts, from many accounts and from one, through one, two and four processes.
+ */
 export async function benchCreates(): Promise<void> {
   const postgres = await startPostgres(MEASURED)
   const folder = mkdtempSync(path.join(tmpdir(), 'berth-creates-'))
@@ -40,7 +42,7 @@ export async function creating(world: World): Promise<void> {
 /** Each turn has accounts of its own: an order costs more the more servers its account has. */
 async function creatingOf(world: World, whose: string, accounts: number): Promise<void> {
   const takings: Taking[] = []
-  await printingDearest(world.url, PROCESSES.length * (WARM_UP + CREATES), async () => {
+  await printingCostliest(world.url, PROCESSES.length * (WARM_UP + CREATES), async () => {
     for (const processes of PROCESSES) {
       const tokens: string[] = []
       for (let at = 0; at < accounts; at += 1)

@@ -16,7 +16,7 @@ const [READERS, WRITERS, REFUSED, WAITS, STREAMS, IDLE, STALLED] = [12, 6, 4, 50
 /** After a 429; the bucket refills by the second. */
 const PAUSE_MS = 250
 
-const [target] = (await once(process, 'message')) as [Target] // the first thing that bench/neighbour.ts says
+const [target] = (await once(process, 'message')) as [Target] // the first message of bench/neighbour.ts
 const agent = new Agent({ keepAlive: true, localAddress: ADDRESS })
 const calls = target.tokens.map((token) => callerOf(target.port, token, agent))
 const counts = new Map<string, number>()
@@ -57,7 +57,7 @@ async function write(): Promise<void> {
   await ask('DELETE', `/servers/${server_id}`)
 }
 
-/** The largest bodies, refused late, whose replies are kept. */
+/** Sends the largest bodies, which are refused late and whose replies are stored. */
 async function refused(): Promise<void> {
   const body = JSON.stringify(
     Object.fromEntries(Array.from({ length: 990 }, (_, at) => [`${at}${'x'.repeat(250)}`, at])),
@@ -70,7 +70,7 @@ async function wait(): Promise<void> {
   if (status !== 429) await sleep(PAUSE_MS)
 }
 
-/** Connections that are held, and opened again when the service closes them. */
+/** Holds connections, and opens them again when the service closes them. */
 function hold(say: string, drip = ''): void {
   if (!isAttacking) return
   const socket = createConnection({ port: target.port, host: '127.0.0.1', localAddress: ADDRESS })

@@ -71,7 +71,7 @@ class Connection {
       this.#received += text
       this.#take()
     })
-    socket.on('close', () => this.#reject?.(new Error('the service hung up without a reply')))
+    socket.on('close', () => this.#reject?.(new Error('the service closed the connection without a reply')))
   }
 
   static open(port: number): Promise<Connection> {

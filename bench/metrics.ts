@@ -128,7 +128,7 @@ async function sampling(
     const [begun, cpu] = [performance.now(), process.cpuUsage()]
     await app.sampler.round()
     const { user, system } = process.cpuUsage(cpu)
-    // The first makes 10,000 meters.
+    // The first round creates 10,000 meters.
     if (round === 0) {
       database = await cpuSeconds()
       continue

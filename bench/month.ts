@@ -51,7 +51,7 @@ export async function benchMonth(): Promise<void> {
     const start = performance.now()
     await chargeDue({ db, items }, december.from + 73 * HOUR)
     const seconds = (performance.now() - start) / 1000
-    console.log(`three days of 10,000 servers, made up for at once: ${seconds.toFixed(1)} s`)
+    console.log(`three days of 10,000 servers, charged at once: ${seconds.toFixed(1)} s`)
   })
 }
 

@@ -81,12 +81,12 @@ async function measure(asked: Asked, attacker: ChildProcess, rounds: number): Pr
   }
   for (const what of ['clock', 'computed'] as const) {
     const ratio = (share: number) => (at(all.beside, what, share) / at(all.alone, what, share)).toFixed(2)
-    const how = what === 'clock' ? 'by the clock' : 'by what the service computed meanwhile'
+    const how = what === 'clock' ? 'by the clock' : 'by the CPU time of the service'
     console.log(
       `a neighbour beside one hostile account, ${how}: p50 ${ratio(0.5)}, p99 ${ratio(0.99)} times alone`,
     )
   }
-  console.log(`target: p99 at most ${TARGET} times; on a busy machine only what was computed tells`)
+  console.log(`target: p99 at most ${TARGET} times; on a busy machine, only the CPU time is meaningful`)
 }
 
 const at = (all: readonly Latency[], what: keyof Latency, share: number) =>

@@ -28,11 +28,11 @@ export async function benchNetwork(rounds: number): Promise<void> {
     await pasta.end('SIGKILL')
     await world.close()
   }
-  for (const as of ['root', 'user'] as const) await mends(rounds, as)
+  for (const as of ['root', 'user'] as const) await recovers(rounds, as)
 }
 
 /** Measures how long a guest is offline after the process that holds its network dies, from its detection on. */
-async function mends(rounds: number, as: 'root' | 'user'): Promise<void> {
+async function recovers(rounds: number, as: 'root' | 'user'): Promise<void> {
   const world = await NetworkWorld.open(as)
   try {
     const guest = await world.guest(1)
@@ -40,7 +40,7 @@ async function mends(rounds: number, as: 'root' | 'user'): Promise<void> {
     const losses: Record<string, () => Promise<unknown>> = {
       'its way out is killed': () =>
         as === 'root' ? world.host.run('nft flush ruleset') : world.killPasta(),
-      'its namespace loses what holds it': () => world.loseNamespace(),
+      'the process that holds its namespace is killed': () => world.loseNamespace(),
     }
     await world.service.end('SIGKILL')
     await world.startService(world.dataDir, [member])
@@ -49,14 +49,14 @@ async function mends(rounds: number, as: 'root' | 'user'): Promise<void> {
       for (let round = 0; round < rounds; round++) {
         await lose()
         const before = performance.now()
-        const mended = await world.service.tell<string[]>({ do: 'look' })
+        const recovered = await world.service.tell<string[]>({ do: 'look' })
         const answer = await guest.reach('tcp', ...FAR)
         took.push(performance.now() - before)
-        if (mended.length === 0 || !answer.includes('from')) throw new Error(`not mended: ${answer}`)
+        if (recovered.length === 0 || !answer.includes('from')) throw new Error(`not recovered: ${answer}`)
       }
       const longest = Math.max(...took).toFixed(0)
       console.log(
-        `as ${as}, ${name}: back ${longest} ms at most after the next look, which comes every 3 s (target: 2,000)`,
+        `as ${as}, ${name}: back ${longest} ms at most after the next check, which comes every 3 s (target: 2,000)`,
       )
     }
   } finally {
@@ -103,7 +103,7 @@ async function requests(call: Caller, count: number): Promise<number[]> {
   return took
 }
 
-/** Latency and throughput by each way in turn, as ratios to the first. */
+/** Measures latency and throughput by each way, by turns, as ratios to the first. */
 async function ways(rounds: number, agents: Record<string, Agent>): Promise<void> {
   const seen = new Map<string, { echo: number[]; pour: number[] }>()
   for (let round = 0; round < rounds; round++)
@@ -131,7 +131,7 @@ async function recording(rounds: number, world: NetworkWorld, guest: Agent): Pro
   const inside = (await world.inside()).join(' ')
   for (let round = 0; round < 5 * rounds; round++)
     for (const way of ['with', 'without'] as const) {
-      // The next look loads the rules.
+      // The next check of the service loads the rules.
       await world.service.tell({ do: 'look' })
       if (way === 'without')
         await promisify(execFile)('sh', ['-c', `${inside} nft flush chain inet berth_sent sent`])
@@ -158,7 +158,7 @@ async function floods(rounds: number, guest: Agent, measured: Measured): Promise
   }
   const attacks: Record<string, () => Promise<void>> = {
     // The baseline of the other attacks is a guest that only uses its processor, as any guest may.
-    'mere computing': () => perl(COMPUTING),
+    'pure computing': () => perl(COMPUTING),
     'a storm of broadcasts that stays in the guest': () => perl(stormOn('own0')),
     'a storm of broadcasts': () => perl(stormOn('eth0')),
     '100,000 new connections': async () => {
@@ -218,7 +218,7 @@ async function crowd(rounds: number, world: NetworkWorld): Promise<void> {
   )
   for (const [name, order] of [
     ['all counters', 'traffic'],
-    ['a look at everything', 'look'],
+    ['a check of everything', 'look'],
   ] as const) {
     const took = await timed(rounds, () => world.service.tell({ do: order }))
     console.log(`${name} of ${CARDS} machines: ${took.toFixed(0)} ms`)

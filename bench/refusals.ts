@@ -19,10 +19,10 @@ interface Ports {
 export async function benchRefusals(rounds: number): Promise<void> {
   const server = fork(new URL('./server.ts', import.meta.url), { execArgv: [] })
   try {
-    const [ports] = (await once(server, 'message')) as [Ports] // the first thing that bench/server.ts says
+    const [ports] = (await once(server, 'message')) as [Ports] // the first message of bench/server.ts
     const spent = async () => {
       server.send('cpu')
-      const [{ cpuMs }] = (await once(server, 'message')) as [{ cpuMs: number }] // what bench/server.ts answers
+      const [{ cpuMs }] = (await once(server, 'message')) as [{ cpuMs: number }] // the answer of bench/server.ts
       return cpuMs
     }
     const send = async (request: string, expect = 'HTTP/1.1 ') => {
@@ -45,7 +45,7 @@ export async function benchRefusals(rounds: number): Promise<void> {
   }
 }
 
-/** The first round warms up. */
+/** Returns the longest time of several rounds. The first round warms up. */
 async function worstOf(rounds: number, send: () => Promise<number>): Promise<number> {
   await send()
   const times: number[] = []
@@ -64,7 +64,7 @@ function write(token: string, method: string, path: string, body = '', headers: 
   return `${head.join('\r\n')}\r\n\r\n${body}`
 }
 
-/** A body with this many of these values, or as many as fit, in a frame. */
+/** Returns a body with this many of these values, or as many as fit. */
 function filled(before: string, item: (at: number) => string, after: string, most = Infinity): string {
   const items: string[] = []
   let size = before.length + after.length
@@ -139,9 +139,9 @@ function manyValues(order: object): Body[] {
       ['labels of the wrong type', SERVERS, all(labels, (at) => `"${short(at)}":1`, '}}')],
       ['labels with wrong names', SERVERS, all(labels, (at) => `"-${short(at)}":""`, '}}')],
       ['labels that are too long', SERVERS, all(labels, (at) => `"a${at}":"${'x'.repeat(240)}"`, '}}')],
-      ['SSH keys of a server that are none', SERVERS, all(keys, String, ']}')],
+      ['invalid SSH keys of a server', SERVERS, all(keys, String, ']}')],
       ['the same SSH key again and again', SERVERS, all(keys, () => id, ']}')],
-      ['scopes that are none', TOKENS, all(scopes, (at) => `"${short(at)}"`, ']}')],
+      ['unknown scopes', TOKENS, all(scopes, (at) => `"${short(at)}"`, ']}')],
       ['scopes that are objects', TOKENS, all(scopes, (at) => `{"a":${at}}`, ']}')],
       ['the same scope again and again', TOKENS, all(scopes, () => '"read"', ']}')],
     ]
@@ -222,7 +222,7 @@ function heads(token: string): Kind[] {
     ],
     ['headers of 16 KiB', get('/zones', [`x: ${'y'.repeat(17_000)}`])],
     ['a thousand headers', get('/zones', thousand, 'none')],
-    ['bytes that are no HTTP', '\u0000'.repeat(10_000)],
+    ['bytes that are not HTTP', '\u0000'.repeat(10_000)],
   ]
 }
 
@@ -280,7 +280,7 @@ function plainReads(token: string): Kind[] {
   return paths.map((path) => [`GET ${path}`, write(token, 'GET', path)])
 }
 
-/** Bodies that come in pieces of a byte each. */
+/** Returns bodies that arrive in pieces of one byte. */
 function tinyChunks(token: string): Kind[] {
   const head = write(token, 'POST', PROJECTS, '', [
     'transfer-encoding: chunked',
@@ -289,7 +289,7 @@ function tinyChunks(token: string): Kind[] {
   return [
     ['chunks of a byte', `${head}${'1\r\nx\r\n'.repeat(40_000)}0\r\n\r\n`],
     [
-      'chunks of a byte that are no JSON body',
+      'chunks of a byte that are not a JSON body',
       `${head.replace('/json', '/xml')}${'1\r\nx\r\n'.repeat(40_000)}0\r\n\r\n`,
     ],
   ]

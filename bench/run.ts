@@ -35,7 +35,7 @@ const benches: Record<string, (rounds: number) => Promise<void>> = {
 }
 const bench = benches[which]
 if (!bench) {
-  console.error(`There is no bench "${which}". There are: ${Object.keys(benches).join(', ')}.`)
+  console.error(`Unknown bench: ${which}. Choose one of: ${Object.keys(benches).join(', ')}.`)
   process.exit(2)
 }
 await bench(Number(rounds))

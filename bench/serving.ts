@@ -69,12 +69,13 @@ export async function speed(
     ),
   )
   const refusals = loads.reduce((sum, each) => sum + each.refusals, 0)
-  // An account's orders follow each other: on a slow machine the last of 64 waits for longer than the service does.
-  if (refusals > 0) console.log(`${refusals} of ${requests} requests were told to try again, and did`)
+  // The orders of an account run one after the other: on a slow machine, the last of 64 waits longer than the service
+  // allows.
+  if (refusals > 0) console.log(`${refusals} of ${requests} requests were refused for a while, and retried`)
   return (1000 * requests) / (performance.now() - began)
 }
 
-/** An order, as it goes over the wire. */
+/** The request that orders a server, as it goes over the wire. */
 export function create(token: string, order: object): string {
   const body = JSON.stringify(order)
   const head = `POST /v1/servers HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer ${token}\r\ncontent-type: application/json`

@@ -7,11 +7,11 @@ export const MEASURED = [
 ]
 
 /** The number of statements that are printed. */
-const DEAREST = 20
+const MOST_PRINTED = 20
 const WIDTH = 110
 
-/** Runs a measurement, and prints the statements that cost PostgreSQL most of its time meanwhile, per order. */
-export async function printingDearest(url: string, orders: number, measure: () => Promise<void>) {
+/** Runs a measurement, and prints the statements that take most of PostgreSQL's time meanwhile, per order. */
+export async function printingCostliest(url: string, orders: number, measure: () => Promise<void>) {
   const client = new pg.Client(url)
   await client.connect()
   await client.query('CREATE EXTENSION IF NOT EXISTS pg_stat_statements')
@@ -21,10 +21,10 @@ export async function printingDearest(url: string, orders: number, measure: () =
   await client.end()
   const all = rows.reduce((sum, { ms, plan_ms }) => sum + ms + plan_ms, 0) / orders
   console.log(
-    `the dearest of ${rows.length} statements, which take ${all.toFixed(2)} ms an order, with waits:`,
+    `the most expensive of ${rows.length} statements, which take ${all.toFixed(2)} ms an order, with waits:`,
   )
   console.log('    ms  to plan    calls     rows   KB of WAL')
-  for (const { ms, plan_ms, calls, rows: found, wal, query } of rows.slice(0, DEAREST)) {
+  for (const { ms, plan_ms, calls, rows: found, wal, query } of rows.slice(0, MOST_PRINTED)) {
     const each = (value: number, digits: number, width: number) =>
       (value / orders).toFixed(digits).padStart(width)
     const figures = [

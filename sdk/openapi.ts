@@ -1799,7 +1799,7 @@ export interface NewToken {
   scopes: Array<'account:read' | 'read' | 'account:write' | 'write' | 'servers:read' | 'servers:write'>
   /** The token that it was created with, and is revoked with; null if a person or the operator created it */
   parent_token_id: string | null
-  /** The person who created it; it is revoked when they leave the account. Null if no person created it */
+  /** The person who created it, or the token before it in a rotation; it is revoked when they leave the account. Null if no person did */
   person_id: string | null
   /** The project that a token for hcloud's tools sees; null for a token of this API */
   project_id: string | null
@@ -4233,7 +4233,7 @@ export interface Token {
   scopes: Array<'account:read' | 'read' | 'account:write' | 'write' | 'servers:read' | 'servers:write'>
   /** The token that it was created with, and is revoked with; null if a person or the operator created it */
   parent_token_id: string | null
-  /** The person who created it; it is revoked when they leave the account. Null if no person created it */
+  /** The person who created it, or the token before it in a rotation; it is revoked when they leave the account. Null if no person did */
   person_id: string | null
   /** The project that a token for hcloud's tools sees; null for a token of this API */
   project_id: string | null
@@ -4379,9 +4379,13 @@ export interface Usage {
   currency: 'RUB'
   /** Sum of the charges for the hours of this month, in rubles with two decimals */
   amount: string
-  /** One entry for each item (server or public address) and project */
+  /** One entry for each item (server or public address) and project: the 5000 that cost the most */
   items: Array<UsageItem>
-  /** One item for each server with traffic, which is counted outside of the guest every few seconds, and kept for a year */
+  /** Number of entries that `items` leaves out, because it has at most 5000 */
+  more_items: number
+  /** Sum of the charges of these entries, which is a part of `amount`, in rubles with two decimals */
+  more_amount: string
+  /** One item for each server with traffic, which is counted outside of the guest every few seconds, and kept for a year: the 5000 that sent the most */
   traffic: Array<UsageTraffic>
   /** The time that these figures are for */
   generated_at: string
@@ -5015,7 +5019,7 @@ export interface Routes {
       token_id: string
     }
     query?: {
-      /** Whether tokens created with it stay valid; its parent becomes their parent */
+      /** Whether tokens created with it stay valid; its parent and person become theirs */
       keep_children?: boolean | undefined
     } | undefined
     reply: undefined

@@ -22,7 +22,7 @@ function missingIn(english: object, translated: unknown, at: string): string[] {
   })
 }
 
-test('every text of the console is there in Russian', async () => {
+test('every text of the console has a Russian translation', async () => {
   const files = globSync('**/*.{ts,tsx}', { cwd: source }).filter((file) =>
     readFileSync(path.join(source, file), 'utf8').includes('= messages({'),
   )
@@ -30,7 +30,7 @@ test('every text of the console is there in Russian', async () => {
     const tables = Object.values(await load(file)).flatMap((one) =>
       typeof one === 'function' && 'table' in one && isGroup(one.table) ? [one.table] : [],
     )
-    // A table that is not exported can't be looked at.
+    // A table that is not exported can't be checked.
     if (tables.length === 0) return [`${file} exports no texts`]
     return tables.flatMap((table) => missingIn(Reflect.get(table, 'en'), Reflect.get(table, 'ru'), file))
   })
@@ -67,14 +67,14 @@ test('the console shows every limit that an account has', async () => {
   expect(quotas.map(({ name }) => name).sort()).toEqual(Object.keys(properties).sort())
 })
 
-test('the activity names only actions of the API', async () => {
+test('the activity page names only actions of the API', async () => {
   const { useActionText } = await load('account/action-text.ts')
   const { table } = useActionText as { table: { en: object } } // made by messages()
   const known = readFileSync(path.join(root, 'openapi.json'), 'utf8')
   expect(Object.keys(table.en).filter((action) => !known.includes(`"operationId": "${action}"`))).toEqual([])
 })
 
-test('every error of the API is there in Russian', async () => {
+test('every error of the API has a Russian text', async () => {
   const { errors, issues } = await load('ui/russian.ts')
   const codes = Object.values(openapi.components.examples).map(({ value }) => value.code)
   const issue = openapi.components.schemas.Issue

@@ -1,4 +1,4 @@
-// `npm run picture`: takes docs/berth.png, README's picture of a terminal, again. The commands are real, run in a real
+// `npm run picture` renders docs/berth.png, README's picture of a terminal. The commands are real, run in a real
 // terminal against a service on real QEMU; Chromium draws what the terminal's emulator shows.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
@@ -11,7 +11,7 @@ import { Service } from './qemu/harness/service.ts'
 const root = path.resolve(import.meta.dirname, '..')
 const PICTURE = path.join(root, 'docs/berth.png')
 const { enter } = keys
-/** A guest that is emulated on a busy machine takes its time. */
+/** An emulated guest on a busy machine boots slowly. */
 const size = { columns: 104, rows: 50, patienceMs: 300_000 }
 
 /** A customer's shell, with a key that the account has. */
@@ -28,7 +28,7 @@ function shell(service: Service): Screen {
     BERTH_TOKEN: service.token,
   }
   execFileSync('berth', ['ssh-key', 'add', 'mine'], { env })
-  // ssh looks for keys in the home of its user, whatever HOME says: an agent brings ours.
+  // ssh looks for keys in the home of its user, whatever HOME says, so an agent provides ours.
   return screenOfCommand(`exec ssh-agent sh -c 'ssh-add -q "${key}"; exec sh -i'`, env, size)
 }
 

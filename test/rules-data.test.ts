@@ -1,4 +1,4 @@
-// The rules of the house on money, the database and time, held as those of rules.test.ts are.
+// Checks the repository's rules on money, the database and time, as rules.test.ts checks the others.
 import path from 'node:path'
 import { test } from 'vitest'
 import { migrations } from '../api/database/database.ts'
@@ -34,14 +34,14 @@ test('money is never a float', () => {
           return node.type === 'Identifier' && names.includes(String(node.name))
         })
         .map(({ node }) => ({ line: lineOf(source, node.start), where: place(source, node) }))
-        // Exact by what it divides, or not money: then the line says so.
+        // A comment on the line shows that the division is exact, or is not about money.
         .filter(({ line }) => !/\/\/ (exact|not money)/.test(source.lines[line - 1] ?? ''))
         .map(({ where }) => where),
     )
   refuse(
     wrong,
     'a float loses kopecks, and a division that rounds in two places does not add up.',
-    'compute in whole units with divideHalfUp and wholeTimes of api/money.ts; say "// not money: …" where it is none.',
+    'compute in whole units with divideHalfUp and wholeTimes of api/money.ts; write "// not money: …" beside a number that is not money.',
   )
 })
 
@@ -54,7 +54,7 @@ test('migrations are numbered without a gap, and each is registered', () => {
   const forgotten = found.filter((name) => !(name in migrations))
   refuse(
     [
-      ...gaps.map((name) => `${name} has not the next number`),
+      ...gaps.map((name) => `${name} does not have the next number`),
       ...forgotten.map((name) => `${name} is not in the list`),
     ],
     'databases at customers run them in this order, once each.',
@@ -103,7 +103,7 @@ test('a table belongs to one feature: no other names it in SQL', () => {
     )
   refuse(
     wrong,
-    'a table that several features read can be changed by none of them.',
+    'no feature can change a table that several features read.',
     'lend a query of it (Lent of api/database/database.ts, as api/servers/queries.ts does), or call a function of the feature.',
   )
 })
@@ -112,8 +112,8 @@ test('a table belongs to one feature: no other names it in SQL', () => {
 const objectOf = (table: string) => (table === 'ledgers' ? 'balance' : table.replace(/s$/, ''))
 const objects = new Set(Object.keys(eventScopes).map((type) => type.split('.')[0] ?? ''))
 
-/** Whether a file records events of this object, by itself or by the events.ts beside it. */
-function tellsOf(source: Source, object: string): boolean {
+/** True if a file records events of this object, by itself or through the events.ts beside it. */
+function recordsEventsOf(source: Source, object: string): boolean {
   const beside = ownImports(source).filter(({ from }) => from === './events.ts')
   const text = [source.text, ...beside.map(({ file }) => read(file))].join('\n')
   return /\/events\/outbox\.ts'/.test(text) && new RegExp(`['\`]${object}\\.`).test(text)
@@ -121,17 +121,18 @@ function tellsOf(source: Source, object: string): boolean {
 
 test('rows that events are about are written where the events are recorded', () => {
   const wrong = product
-    // Operations are told of by those who begin them, and by what the engine is given for their end.
+    // Events of operations are recorded by the code that begins them, and by the procedures that the engine runs at
+    // their end.
     .filter(({ file }) => file.startsWith('api/') && !['database', 'operations'].includes(partOf(file)))
     .flatMap((source) =>
       [...source.text.matchAll(/\.(?:insertInto|updateTable|deleteFrom)\('(\w+)'/g)]
         .map(([, table = '']) => table)
-        .filter((table) => objects.has(objectOf(table)) && !tellsOf(source, objectOf(table)))
+        .filter((table) => objects.has(objectOf(table)) && !recordsEventsOf(source, objectOf(table)))
         .map((table) => `${source.file} writes to ${table}`),
     )
   refuse(
     wrong,
-    'a change that is written elsewhere is pushed to nobody, and stands in no audit.',
+    'a change that is written elsewhere reaches no webhook or stream, and is missing from the audit.',
     'call the function that writes it, such as updateServer of api/servers/store.ts, or record an event beside it.',
   )
 })
@@ -148,7 +149,7 @@ test('no verdict of a test is how long something took', () => {
     )
   refuse(
     wrong,
-    'a busy machine makes everything slow, and a test that fails by chance is believed no more.',
+    'a busy machine makes everything slow, and nobody trusts a test that fails by chance.',
     'ask for rules, counts and bytes, or turn the clock of the test by hand.',
   )
 })

@@ -1,12 +1,12 @@
-// Histories of the simulation (test/simulation) repeat from one number, as long as the program takes time and randomness
-// from where the simulation replaces them.
+// A simulated history (test/simulation) repeats from its seed only if the program takes time and randomness from the
+// sources that the simulation replaces.
 import { test } from 'vitest'
 import { place, product, refuse } from './harness/sources.ts'
 
-/** Files that ask Node for the time themselves, besides commands and drivers, which run outside of histories. */
+/** Files that may read Node's own clock, besides commands and drivers, which run outside of histories. */
 const OWN_TIME = [
   'api/clock.ts',
-  // They wait for the outside: another process, a connection, a lock.
+  // These wait for something outside of the process: another process, a connection, a lock.
   'api/consoles/viewer.ts',
   'api/database/line.ts',
   'api/database/migrate.ts',
@@ -16,7 +16,7 @@ const OWN_TIME = [
   'api/http/server/departure.ts',
   'api/http/server/health.ts',
   'api/processes/link.ts',
-  // They need a clock that nobody sets.
+  // These need a clock that cannot be set.
   'api/billing/worker.ts',
   'api/http/limits/turns.ts',
   'api/people/guard/passwords.ts',
@@ -31,11 +31,11 @@ test('features take the time from their clock', () => {
   refuse(
     api.filter(({ file, text }) => asks.test(text) && !OWN_TIME.includes(file)).map(({ file }) => file),
     'tests turn a clock by hand, and a simulated month lasts seconds.',
-    'take a Clock (api/clock.ts) as an argument; what must ask Node itself has its reason in OWN_TIME.',
+    'take a Clock (api/clock.ts) as an argument; a file that must read the clock of Node is listed in OWN_TIME with its reason.',
   )
 })
 
-test('nothing draws or waits where the simulation can not see it', () => {
+test('randomness and waits use only sources that the simulation replaces', () => {
   const names: Record<string, readonly string[]> = {
     Math: ['random'],
     AbortSignal: ['timeout'],

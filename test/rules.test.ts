@@ -1,5 +1,5 @@
-// The rules of the house, held by a machine. Each failure names the places, says why there is such a rule and how to
-// mend it. What Biome and TypeScript already hold (formatting, unused code, types) is not repeated here.
+// Checks the repository's rules. Each failure names the places, the reason for the rule, and the fix. Rules that
+// Biome and TypeScript enforce (formatting, unused code, types) are not repeated here.
 import { statSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'vitest'
@@ -23,21 +23,21 @@ import {
   sources,
 } from './harness/sources.ts'
 
-// ---- how the house stands ----
+// ---- structure ----
 
-test('no file imports itself through others, not even for a type', () => {
+test('imports of files form no cycle, not even of types', () => {
   const arrows = new Map(
     sources.map((source) => [source.file, new Set(ownImports(source).map(({ file }) => file))]),
   )
   refuse(
     findCycle(arrows)?.slice(0, -1) ?? [],
-    'files in a circle can only be understood all together, also where only their types are.',
+    'files in an import cycle can only be understood together, even if they import only types.',
     'move what both need into a file of its own, below them.',
   )
 })
 
-test('in a folder, no file or folder needs itself by way of another, not even for a type', () => {
-  const houses = new Map<string, Map<string, Set<string>>>()
+test('within a folder, imports between its files and subfolders form no cycle, not even of types', () => {
+  const importsIn = new Map<string, Map<string, Set<string>>>()
   for (const source of product.filter(({ file }) => /^(api|console\/src)\//.test(file)))
     for (const { file } of ownImports(source)) {
       const [from, to] = [source.file.split('/'), file.split('/')]
@@ -45,23 +45,23 @@ test('in a folder, no file or folder needs itself by way of another, not even fo
       const [here, there] = [from[depth], to[depth]]
       if (here === undefined || there === undefined || depth === 0) continue
       const folder = from.slice(0, depth).join('/')
-      const rooms = houses.get(folder) ?? new Map<string, Set<string>>()
-      houses.set(folder, rooms.set(here, (rooms.get(here) ?? new Set()).add(there)))
+      const imported = importsIn.get(folder) ?? new Map<string, Set<string>>()
+      importsIn.set(folder, imported.set(here, (imported.get(here) ?? new Set()).add(there)))
     }
-  const circles = [...houses].flatMap(([folder, rooms]) => {
-    const circle = findCycle(rooms)?.slice(0, -1).toSorted()
-    return circle ? [`${folder}: ${circle.join(', ')}`] : []
+  const cycles = [...importsIn].flatMap(([folder, imported]) => {
+    const cycle = findCycle(imported)?.slice(0, -1).toSorted()
+    return cycle ? [`${folder}: ${cycle.join(', ')}`] : []
   })
   refuse(
-    circles,
-    'a type that points back up is the first thread of a knot: soon neither folder can be read alone.',
-    'let the lower folder define the type that it needs, and the upper one fit it.',
+    cycles,
+    'a cycle begins with a type that is imported from above: soon neither folder can be understood alone.',
+    'let the lower folder define the type that it needs, and the upper one satisfy it.',
   )
 })
 
-test('a folder and a room inside it do not need each other', () => {
+test('a folder and its subfolder do not import each other', () => {
   const folderOf = (file: string) => file.slice(0, file.lastIndexOf('/'))
-  // The root of a part puts its rooms together, and feature.ts those of a feature.
+  // The root file of a part wires its subfolders, and feature.ts wires those of a feature.
   const arrows = product
     .filter(({ file }) => /^(api|console\/src)\/.+\//.test(file) && !file.endsWith('/feature.ts'))
     .flatMap((source) =>
@@ -71,8 +71,8 @@ test('a folder and a room inside it do not need each other', () => {
   const both = inside.filter(([from, to]) => arrows.some(([a, b]) => a === to && b === from))
   refuse(
     [...new Set(both.map(([from, to]) => `${from} and ${to}`))],
-    'a reader of such a room goes in and out of it.',
-    'move what the folder needs out of the room.',
+    'a reader of such a subfolder has to leave it and come back.',
+    'move what the folder needs out of the subfolder.',
   )
 })
 
@@ -91,7 +91,7 @@ test('a file imports few others', () => {
   )
 })
 
-/** From the ground up, as AGENTS.md lists them from the top. A part may use those of its own floor and below. */
+/** The floors, the lowest first; AGENTS.md lists the highest first. A part imports from its own floor and those below. */
 const floors = (/^- Imports point down, floor by floor: ([^.]+)\./m.exec(read('AGENTS.md'))?.[1] ?? '')
   .split('; ')
   .map((floor) => floor.split(', '))
@@ -114,7 +114,7 @@ test('files import only from their own floor or those below', () => {
   )
 })
 
-test('nobody but a feature itself uses its store and its routes', () => {
+test('only a feature itself uses its store and its routes', () => {
   const wrong = product.flatMap((source) =>
     ownImports(source)
       .filter(({ file }) => partOf(file) !== partOf(source.file))
@@ -129,7 +129,7 @@ test('nobody but a feature itself uses its store and its routes', () => {
   )
 })
 
-test('nothing above the drivers asks which one it has', () => {
+test('no code above the drivers asks which driver it has', () => {
   const names = modules.map(({ name }) => name)
   const folders = names.map((name) => `api/drivers/${name}/`)
   const isAbove = ({ file }: Source) =>
@@ -147,7 +147,7 @@ test('nothing above the drivers asks which one it has', () => {
   ])
   refuse(
     named,
-    'each such place is one more that a new driver has to find.',
+    'each such place has to be found and changed for a new driver.',
     'ask the driver’s module (api/drivers/module.ts); only the list in api/drivers/modules/modules.ts names drivers.',
   )
 })
@@ -160,12 +160,12 @@ test('the product does not import tests', () => {
   )
   refuse(
     wrong,
-    'what only tests need is not made to be run for customers.',
+    'code that only tests need is not written to run for customers.',
     'move what both need into the product.',
   )
 })
 
-test('the client stands by itself: it imports nothing of the service, of Node or of others', () => {
+test('the client is self-contained: it imports nothing of the service, of Node or of other packages', () => {
   // The build scripts and the examples are not in the package.
   const isShipped = (file: string) => /^sdk\/[\w-]+\.ts$/.test(file) && !/\/(build|generate)\.ts$/.test(file)
   const wrong = product
@@ -182,7 +182,7 @@ test('the client stands by itself: it imports nothing of the service, of Node or
   )
 })
 
-test('the command line knows of the service what the client says, and nothing else', () => {
+test('the command line knows the service only through the client', () => {
   const wrong = product
     .filter(({ file }) => file.startsWith('cli/'))
     .flatMap(({ file, imports }) =>
@@ -198,7 +198,7 @@ test('the command line knows of the service what the client says, and nothing el
   )
 })
 
-test('the console knows of the service what the client says, and its parts lie on floors', () => {
+test('the console knows the service only through the client, and its parts import only from floors below', () => {
   const floor = (file: string) => {
     const [, part = ''] = /^console\/src\/(\w+)\//.exec(file) ?? []
     return part === 'app' ? 2 : part === '' || part === 'ui' ? 0 : 1
@@ -222,7 +222,7 @@ test('no folder has a name that says nothing', () => {
   const folders = new Set(sources.map(({ file }) => path.posix.dirname(file)))
   refuse(
     [...folders].filter((folder) => folder.split('/').some((name) => empty.includes(name))),
-    'such a folder takes in everything and answers no search.',
+    'such a folder attracts everything, and a search for it finds nothing in particular.',
     'name it after what is in it, or put each file beside its only user.',
   )
 })
@@ -250,7 +250,7 @@ test('functions are short', () => {
   const isComponent = ({ file }: Source, { type, id }: Node) =>
     file.endsWith('.tsx') && type === 'FunctionDeclaration' && isNode(id) && /^[A-Z]/.test(String(id.name))
   const kinds = ['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression']
-  // A list of tests is a table of contents, not one thing that is done.
+  // A list of tests is a table of contents, not a function with one task.
   const holdsTests = (source: Source, node: Node) =>
     isTest(source.file) && /^ *(test|describe)[.(]/m.test(source.text.slice(node.start, node.end))
   const long = sources.flatMap((source) =>
@@ -271,7 +271,7 @@ test('functions are short', () => {
   )
 })
 
-/** A package is imported by its name: its one entry has to hand on what it offers. */
+/** A package is imported by its name, so its only entry must export again what it offers. */
 const isEntry = (file: string) => file === 'sdk/index.ts'
 
 test('there are no barrel files', () => {
@@ -285,12 +285,12 @@ test('there are no barrel files', () => {
   )
   refuse(
     barrels.map(({ file }) => `${file} exports what another file defines`),
-    'with barrels a name has two addresses, imports load half the program, and circles form unseen.',
+    'with barrels a name has two addresses, imports load half the program, and cycles form unnoticed.',
     'import from the file that defines it.',
   )
 })
 
-/** Files whose reader demands a default export. */
+/** Files whose loader requires a default export. */
 const needsDefault = (file: string) =>
   /(^|\/)(vite|vitest|playwright)\.config\.ts$/.test(file) || file === 'test/harness/postgres.ts'
 
@@ -309,7 +309,7 @@ test('there are no default exports', () => {
   )
 })
 
-test('nothing is any, nor stays what JSON.parse returns', () => {
+test('no value has the type any, not even one that JSON.parse returns', () => {
   const isUntyped = ({ file, text }: Source, { type, start }: Node, parent: Node | null) =>
     file.endsWith('.ts') &&
     !isTest(file) &&
@@ -370,7 +370,7 @@ test('every type assertion has its reason beside it', () => {
 // ---- documents ----
 
 const documents = files.filter((file) => file.endsWith('.md'))
-// A log of changes may name what is gone since.
+// A changelog may name files that were removed later.
 const current = documents.filter((file) => file !== 'CHANGELOG.md')
 const scripts: Record<string, string> = JSON.parse(read('package.json')).scripts
 
@@ -387,7 +387,7 @@ function namedIn(document: string): string[] {
   return [...blocks, ...spans, ...links].map((word) => word.replace(/^[('"]+|[)'",;:.]+$/g, ''))
 }
 
-test('every path that the documents name is there', () => {
+test('every path that the documents name exists', () => {
   const isPath = (word: string) =>
     /^(\.\/)?[\w@.-]+(\/[\w@.-]+)*\/?$/.test(word) &&
     (/\w\.(ts|tsx|mjs|md|json|yaml|sh|html)$/.test(word) ||
@@ -398,16 +398,16 @@ test('every path that the documents name is there', () => {
         (word) =>
           isPath(word) && !exists(word) && !exists(path.posix.join(path.posix.dirname(document), word)),
       )
-      // A build makes the one, and the reader the other.
+      // A build creates `dist`, and the reader creates `first.mjs`.
       .filter((word) => !word.endsWith('/dist') && word !== 'first.mjs')
       // "store.ts" alone is the name that such a file has in every feature.
       .filter((word) => word.includes('/') || !files.some((file) => path.posix.basename(file) === word))
       .map((word) => `${document}: ${word}`),
   )
-  refuse([...new Set(missing)], 'a map that names what is gone is worse than none.', 'correct the document.')
+  refuse([...new Set(missing)], 'a wrong map is worse than no map.', 'correct the document.')
 })
 
-test('every npm script that the documents name is there', () => {
+test('every npm script that the documents name exists', () => {
   const missing = current.flatMap((document) => {
     const text = read(document)
     const named = [...text.matchAll(/\bnpm (?:run ([\w:-]+)|(start|test)\b)/g)].map(
@@ -497,7 +497,7 @@ test('every package that is imported is a dependency', () => {
   })
   refuse(
     undeclared,
-    'what is there by luck of another package is gone with its next release.',
+    'a package that is installed only for another one can disappear with its next release.',
     'npm install it, pinned.',
   )
 })
@@ -534,7 +534,7 @@ test('versions are pinned exactly', () => {
   )
 })
 
-test('there are no more npm scripts than one remembers', () => {
+test('there are no more npm scripts than people remember', () => {
   const names = Object.keys(scripts)
   refuse(
     names.length > 12 ? names : [],
@@ -564,11 +564,11 @@ test('fields of the log are named as in the API', () => {
   refuse(camel, 'a search for a server finds half of its lines.', 'write server_id: serverId.')
 })
 
-// ---- what does not belong into a public checkout ----
+// ---- what does not belong in a public checkout ----
 
 test('nothing names a mirror, a private host or a place on a developer’s machine', () => {
   const forbidden = [
-    /\b(?:deb|security)\.debian\.org\b|\barchive\.ubuntu\.com\b/, // where packages come from is the host's to say
+    /\b(?:deb|security)\.debian\.org\b|\barchive\.ubuntu\.com\b/, // the host decides where packages come from
     /\bregistry\.[\w-]+\.\w|\bmirrors?\.[\w-]+\.\w|\b(?:artifactory|verdaccio|nexus)\b/i,
     /https?:\/\/(?:10|192\.168|172\.(?:1[6-9]|2\d|3[01]))\.\d/,
     /(?:^|[\s'"`(=:])\/(?:Users|home|work)\/\w/m,

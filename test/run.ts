@@ -15,7 +15,7 @@ const given = process.argv.slice(2)
 const PATH = [path.join(root, 'node_modules/.bin'), process.env.PATH].join(path.delimiter)
 const env = { ...process.env, PATH }
 
-/** @returns whether it went well */
+/** @returns true if the part succeeded */
 function part(title: string, command: string, args: string[]): boolean {
   console.log(`\n== ${title}`)
   const { status, signal, error } = spawnSync(command, args, { cwd: root, env, stdio: 'inherit' })
@@ -38,7 +38,7 @@ function lacks(program: string): boolean {
 const missing = ['qemu-system-x86_64', 'qemu-img', 'ssh', 'sshpass'].filter(lacks)
 // vitest.config.ts leaves the browser's tests out by itself.
 const lacksBrowser = lacks('chromium')
-// It makes a terminal for test/cli/terminal.test.ts.
+// script opens a terminal for test/cli/terminal.test.ts.
 const lacksScript = lacks('script')
 const failedParts: string[] = []
 if (!part('Biome: format and lint', 'biome', ['check', '--error-on-warnings'])) failedParts.push('Biome')
@@ -63,8 +63,8 @@ const isGreen = part('vitest: tests', 'vitest', [
 ])
 const report = readReport(file)
 rmSync(folder, { recursive: true })
-// vitest also fails without a failed test: nothing found to run, an error outside of tests, a global set-up. Its exit
-// code is not enough: PostgreSQL's package ends a process that set it up with 0, whatever happened.
+// vitest can fail without a failed test: if it finds none, or after an error outside of tests or in the global
+// set-up. Its exit code is not enough: PostgreSQL's package ends a process that set it up with 0, whatever happened.
 if (!(isGreen && report?.isGreen) && !report?.failed) failedParts.push('vitest')
 
 console.log('')
@@ -75,7 +75,7 @@ if (lacksScript) console.log('*** Tests in a terminal were skipped because scrip
 if (lacksBrowser) console.log('*** Browser tests were skipped because chromium is not installed ***')
 for (const name of failedParts) console.log(`Failed: ${name}`)
 if (report?.skipped) console.log(`${report.skipped} tests were skipped.`)
-// CI reads this line. A part that failed counts as one more, so that it never says "0 failed" of a red run.
+// CI reads this line. A failed part counts as a failed test, so that a red run never reports "0 failed".
 const failed = (report?.failed ?? 0) + failedParts.length
 console.log(`${report?.passed ?? 0} passed, ${failed} failed`)
 process.exit(failed === 0 ? 0 : 1)

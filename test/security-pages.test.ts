@@ -1,4 +1,4 @@
-// The pages on security name tests as proof: each must be there, or a claim outlives what shows it.
+// The pages on security name tests as evidence. Each test must exist, or a claim would outlive its evidence.
 import { expect, test } from 'vitest'
 import { files, product, read } from './harness/sources.ts'
 
@@ -15,7 +15,7 @@ function named(page: string): { file: string; names: string[] }[] {
     }))
 }
 
-test.each(pages)('every test that %s names is there', (page) => {
+test.each(pages)('every test that %s names exists', (page) => {
   const found = named(page)
   expect(found.length).toBeGreaterThan(10)
   const wrong = found.flatMap(({ file, names }) => {
@@ -28,14 +28,14 @@ test.each(pages)('every test that %s names is there', (page) => {
   expect(wrong, 'Name the test that shows it, or say that the item is not met.').toEqual([])
 })
 
-test('a name in quotes stands behind the file of its test, so that it is looked at', () => {
+test('a quoted test name follows the file of its test, so that it is checked', () => {
   for (const page of pages) {
     const quoted = [...read(page).matchAll(/“[^”]+”/g)].length
     expect([page, named(page).flatMap(({ names }) => names).length]).toEqual([page, quoted])
   }
 })
 
-test('items that nothing shows say why', () => {
+test('items without a test give the reason', () => {
   const items = read('docs/security-checklist.md')
     .split('\n')
     .filter((line) => /^- \*\*[\dA]/.test(line))
@@ -45,7 +45,7 @@ test('items that nothing shows say why', () => {
   expect(bare.filter((line) => !reason.test(line))).toEqual([])
 })
 
-/** Tables that customers do not make grow: the installation's own, and those of a fixed number of rows. */
+/** Tables that customers cannot grow: the installation's own, and those with a fixed number of rows. */
 const OWN_TABLES = [
   ...[
     'announcements',

@@ -2,9 +2,9 @@
 import { expect, test } from 'vitest'
 import { files, isTest, read } from './harness/sources.ts'
 
-/** Where the phrases are gone, and stay so. */
+/** Files that must not contain these phrases. */
 const cleaned = /^(api|cli|sdk)\/.+\.(ts|mjs)$|^setup\.mjs$|^(?!AGENTS).+\.md$/
-/** Its texts come from api/. */
+/** Files whose texts come from api/. */
 const generated = ['sdk/openapi.ts']
 
 /** Whole phrases only: a word alone is often right. */

@@ -115,7 +115,7 @@ export const migrations: Record<string, () => Promise<Migration>> = {
 }
 
 /**
- * Changes all rows that a query finds, each in a transaction of its own. One that fails keeps no other from it.
+ * Changes all rows that a query finds, each in a transaction of its own. A row that fails does not stop the others.
  * @param some finds some of the rows that are not changed yet
  * @throws as inTransactions, once only rows that failed are left
  */
@@ -258,19 +258,19 @@ export async function inTransactions<Item>(
 }
 
 /**
- * Does one work after the other. One that fails keeps no other from being done, unless the database is away.
- * @throws an only failure, or an AggregateError, once the others are done
+ * Runs jobs one after the other. A job that fails does not stop the others, unless the database is away.
+ * @throws the only failure, or an AggregateError, once the other jobs are done
  */
-export async function attemptAll(works: readonly (() => Promise<unknown>)[]): Promise<void> {
+export async function attemptAll(jobs: readonly (() => Promise<unknown>)[]): Promise<void> {
   const failures: unknown[] = []
-  for (const work of works)
+  for (const job of jobs)
     try {
-      await work()
+      await job()
     } catch (error) {
       if (isUnavailable(error) && !isLockFailure(error)) throw error
       failures.push(error)
     }
-  if (failures.length > 1) throw new AggregateError(failures, `${failures.length} of ${works.length} failed`)
+  if (failures.length > 1) throw new AggregateError(failures, `${failures.length} of ${jobs.length} failed`)
   if (failures.length > 0) throw failures[0]
 }
 

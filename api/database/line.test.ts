@@ -3,10 +3,10 @@ import { Line } from './line.ts'
 
 const late = () => new Error('late')
 
-/** Notes in which order callers begin. */
+/** Records the order in which callers begin. */
 function begins(line: Line, names: readonly string[]): string[] {
   const begun: string[] = []
-  const ignore = () => {} // those that wait are refused after the test
+  const ignore = () => {} // callers that still wait are refused after the test
   for (const name of names) void line.take(name, late).then(() => begun.push(name), ignore)
   return begun
 }
@@ -20,7 +20,7 @@ test('a caller holds at most half of the connections, so another caller finds a 
   expect(begun).toEqual(['slow', 'slow', 'other'])
 })
 
-test('released connections go to the waiting callers in turn', async () => {
+test('waiting callers take turns to get released connections', async () => {
   const line = new Line(2, 1_000)
   const begun = begins(line, ['a', 'b', 'a', 'a', 'b', 'c'])
   await settle()

@@ -11,22 +11,22 @@ import { openSqlite } from './sqlite.ts'
 const TOGETHER_SINCE = '0026-processes'
 
 /**
- * Changes that look as if they took something away, and don't: what older programs add to the ledger goes on from its
- * end, so no two entries of theirs have one number, or name one entry. No program names these indexes in ON CONFLICT.
+ * Changes that look like removals but are harmless. Older programs append to the ledger after its last entry, so no
+ * two of their entries share a number or a predecessor. No program names these indexes in ON CONFLICT.
  */
 const HARMLESS: Record<string, string[]> = {
   '0074-rolled-up-charges': [
-    'transactions (account_id,sequence) is unique no more',
-    "transactions (account_id) WHERE previous IS NULL is to be unique, which older programs don't know",
-    "transactions (account_id,previous) is to be unique, which older programs don't know",
+    'transactions (account_id,sequence) is no longer unique',
+    'transactions (account_id) WHERE previous IS NULL becomes unique, which older programs do not expect',
+    'transactions (account_id,previous) becomes unique, which older programs do not expect',
   ],
 }
 
 interface Table {
   columns: Map<string, { type: string; isFilled: boolean }>
-  /** The columns of unique indexes, with their conditions: what ON CONFLICT of the older program names. */
+  /** The columns of unique indexes, with their conditions, which an older program names in ON CONFLICT. */
   uniques: Set<string>
-  /** The tables whose rows must not be deleted while it refers to them. */
+  /** The tables that it refers to, whose rows cannot be deleted while it does. */
   holds: Set<string>
 }
 
@@ -56,7 +56,7 @@ function tablesOf(file: string): Map<string, Table> {
   return new Map(tables)
 }
 
-/** Lists changes that a program made for the earlier tables can't work with. */
+/** Lists changes with which a program for the earlier tables cannot work. */
 function takenAway(before: Map<string, Table>, after: Map<string, Table>): string[] {
   const held = [...after].flatMap(([name, { holds }]) =>
     [...holds]
@@ -75,19 +75,19 @@ function takenAway(before: Map<string, Table>, after: Map<string, Table>): strin
       ...demanded.map(([column]) => `${name}.${column} is new, and an INSERT that does not know it fails`),
       ...[...old.uniques]
         .filter((unique) => !table.uniques.has(unique))
-        .map((unique) => `${name} ${unique} is unique no more`),
+        .map((unique) => `${name} ${unique} is no longer unique`),
       ...[...table.uniques]
         .filter(
           (unique) =>
             !old.uniques.has(unique) && [...old.columns.keys()].some((column) => unique.includes(column)),
         )
-        .map((unique) => `${name} ${unique} is to be unique, which older programs don't know`),
+        .map((unique) => `${name} ${unique} becomes unique, which older programs do not expect`),
     ]
   })
   return [...held, ...changed]
 }
 
-test('migrations only add, so that processes of the version before can go on serving', async () => {
+test('migrations only add, so that processes of the previous version can keep serving requests', async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'berth-adding-'))
   const file = path.join(folder, 'berth.db')
   const db = openSqlite(file)
@@ -101,9 +101,9 @@ test('migrations only add, so that processes of the version before can go on ser
   rmSync(folder, { recursive: true })
   // An earlier migration, which shows that the check works.
   expect(found['0024-traffic-prices']).toEqual([
-    'transactions (hour,server_id) WHERE hour IS NOT NULL is unique no more',
-    expect.stringContaining('is to be unique'),
-    expect.stringContaining('is to be unique'),
+    'transactions (hour,server_id) WHERE hour IS NOT NULL is no longer unique',
+    expect.stringContaining('becomes unique'),
+    expect.stringContaining('becomes unique'),
   ])
   expect(found['0020-addresses']).toContain('addresses keeps older programs from deleting rows of accounts')
   const later = Object.entries(found).filter(([name]) => name > TOGETHER_SINCE)

@@ -34,7 +34,7 @@ export function preparedPage<Values extends Record<string, string>, Table extend
   count = (db: Queries, values: Values) => countOf(build(db, values)),
 ): (db: Queries, values: Values, page: Page) => Promise<Paged<Row>> {
   const query = prepared((db, { limit, offset, ...values }: Values & Page) => {
-    const own = values as unknown as Values // both have other names than a page
+    const own = values as unknown as Values // no value has the name of a member of Page
     return build(db, own).limit(limit).offset(offset)
   })
   return async (db, values, page) => {

@@ -178,7 +178,7 @@ export class PostgresConnection implements DatabaseConnection {
       if (mayWrite(query)) this.#askForId()
       return sent
     })
-    // The reply with the id follows in the same message, and tells the next write if it must ask again.
+    // The reply with the id follows in the same message, and shows whether the next write must request it again.
     if (this.#idAsked) await this.#idAsked
     return answer
   }
@@ -200,7 +200,10 @@ export class PostgresConnection implements DatabaseConnection {
       })
   }
 
-  /** The commit must not be sent before the id is known, without which its outcome could not be found out. */
+  /**
+   * Waits for the transaction's id. It must be known before the commit is sent, because the outcome is looked up by
+   * it.
+   */
   async #learnId(): Promise<void> {
     if (this.transaction === '') this.#afterUnsent(() => {})
     await this.#idAsked

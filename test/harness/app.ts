@@ -22,7 +22,7 @@ import { testDatabase } from './database.ts'
 
 export interface Reply {
   status: number
-  // Tests say themselves what they expect of a body.
+  // Each test states the shape that it expects of a body.
   // biome-ignore lint/suspicious/noExplicitAny: a wrong guess fails the assertion that made it
   body: any
   headers: Record<string, string | undefined>
@@ -82,13 +82,13 @@ const catalogSource: CatalogSource = {
   },
   refresh: async () => {},
   write: async () => {
-    throw new Error('the sample is no catalogue of an installation')
+    throw new Error('the sample catalogue is not valid for an installation')
   },
 }
 
 type TestOptions = Partial<AppOptions> & {
   simulator?: Partial<SimulatorOptions>
-  /** Whether two drivers serve side by side. */
+  /** True if two drivers serve side by side. */
   hasOther?: boolean
   /** The balance of the test's account, in rubles. */
   balance?: string

@@ -134,7 +134,7 @@ export class PlayedProviders {
     }
   }
 
-  // The tests say themselves what the service sends.
+  // Each test states the fields that it expects of a request.
   // biome-ignore lint/suspicious/noExplicitAny: a wrong guess fails the request that made it
   #reply(provider: PlayedPayment['provider'], call: string, query: URLSearchParams, fields: any): object {
     const opened = { provider, sent: fields }

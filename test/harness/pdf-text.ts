@@ -19,7 +19,7 @@ export function pdfText(pdf: Buffer): string {
   return pages.map((id) => textOf(streamOf(id), fonts)).join('\n')
 }
 
-/** The characters of a font by their codes, of a map with one range from 0 on for each 256 of them. */
+/** Reads the characters of a font by their codes, from a map with one range for each 256 codes, beginning at 0. */
 function charactersOf(map: string): string[] {
   return [...map.matchAll(/\[([^\]]*)\]/g)].flatMap(([, list = '']) =>
     [...list.matchAll(/<([0-9a-f ]*)>/gi)].map(([, hex = '']) =>

@@ -2,7 +2,7 @@ import type { ServerTable } from '../../api/servers/tables.ts'
 
 const NO_RESCUE = { rescue_id: null, rescue_login: null, iso_id: null }
 
-/** The row of a server that runs and is billed, for what looks at rows only: no machine belongs to it. */
+/** The row of a server that runs and is billed, for code that only reads rows: it has no machine. */
 export function serverRow(
   server: Pick<ServerTable, 'server_id' | 'account_id' | 'price_hour' | 'price_month'>,
   at: number,

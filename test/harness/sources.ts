@@ -1,4 +1,4 @@
-// Every file of the repository as the rules look at it: its text, its lines, its syntax tree.
+// Reads every file of the repository for the rules: its text, its lines, its syntax tree.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect } from 'vitest'
@@ -100,7 +100,7 @@ export function ownImports({ file, imports }: Source): (Import & { file: string 
     .map((entry) => ({ ...entry, file: path.posix.join(path.posix.dirname(file), entry.from) }))
 }
 
-/** The first circle in a graph of names, or null. */
+/** Finds the first cycle in a graph of names; null if there is none. */
 export function findCycle(arrows: Map<string, Set<string>>): string[] | null {
   const done = new Set<string>()
   const visit = (name: string, trail: string[]): string[] | null => {
@@ -127,8 +127,8 @@ export const partOf = (file: string) =>
     .split('/')[0]
     ?.replace(/\.ts$/, '') ?? file
 
-/** Fails with all the places at once, the reason and the remedy. */
-export function refuse(places: string[], why: string, mend: string): void {
+/** Fails the test with all places, the reason for the rule, and the fix. */
+export function refuse(places: string[], why: string, fix: string): void {
   if (places.length === 0) return
-  expect.fail(`\n${places.map((place) => `  ${place}`).join('\n')}\nWhy: ${why}\nTo mend: ${mend}\n`)
+  expect.fail(`\n${places.map((place) => `  ${place}`).join('\n')}\nWhy: ${why}\nFix: ${fix}\n`)
 }

@@ -11,7 +11,7 @@ interface VitestReport {
   testResults: { status: string; assertionResults: unknown[] }[]
 }
 
-/** The numbers of vitest's report; null where it wrote none. */
+/** The numbers of vitest's report; null if it wrote none. */
 export function readReport(
   file: string,
 ): { passed: number; failed: number; skipped: number; isGreen: boolean } | null {
@@ -25,7 +25,7 @@ export function readReport(
       passed: report.numPassedTests,
       failed: report.numFailedTests + broken.length,
       skipped: report.numPendingTests,
-      // Without any test it says that all went well.
+      // vitest also reports success if it ran no test.
       isGreen: report.success && report.numPassedTests > 0,
     }
   } catch {
@@ -34,8 +34,8 @@ export function readReport(
 }
 
 /**
- * Runs vitest with some options, and prints its numbers in the form of npm test: never "0 failed" of a red run.
- * @returns whether it went well
+ * Runs vitest with some options, and prints its numbers in the form of npm test: never "0 failed" for a red run.
+ * @returns true if all tests passed
  */
 export function runSuite(root: string, options: readonly string[], env: NodeJS.ProcessEnv): boolean {
   const folder = mkdtempSync(path.join(tmpdir(), 'berth-report-'))
@@ -48,7 +48,7 @@ export function runSuite(root: string, options: readonly string[], env: NodeJS.P
   })
   const report = readReport(file)
   rmSync(folder, { recursive: true })
-  // PostgreSQL's package ends a process that set it up with 0, whatever happened: the report says it too.
+  // PostgreSQL's package ends a process that set it up with 0, whatever happened, so the report counts too.
   const failed = Math.max(report?.failed ?? 0, status === 0 && report?.isGreen ? 0 : 1)
   console.log(`${report?.passed ?? 0} passed, ${failed} failed`)
   return failed === 0

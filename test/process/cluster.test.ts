@@ -218,7 +218,7 @@ test(
         tell(`day ${day}: ${these.join(', ')}`)
         await Promise.all(these.map((name) => faults[name]?.(fleet, random)))
         tell('the faults are over')
-        await customers.goOn(these.join(', '))
+        await customers.accepting(these.join(', '))
       }
       tell('customers rest')
       await customers.rest()

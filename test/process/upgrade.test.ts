@@ -84,7 +84,7 @@ test('processes are replaced by those of another version one by one, under load,
   const customers = new Customers(fleet, randomNumbers(SEED), 0, BEGINNING)
   const watch = new Watch(fleet)
   onTestFinished(async () => void (await Promise.all([customers.stop(), watch.stop()])))
-  await customers.goOn('the start')
+  await customers.accepting('the start')
 
   fleet.program = earlier ? undefined : nextVersion()
   // The warnings that each process logged from its start to its end.
@@ -95,7 +95,7 @@ test('processes are replaced by those of another version one by one, under load,
     await fleet.end(index, 'SIGTERM')
     logs.push(service?.stderr)
     await fleet.start(index)
-    await customers.goOn(`process ${index} was replaced`)
+    await customers.accepting(`process ${index} was replaced`)
     if (!EARLIER && index === API) expect(await archiver(fleet)).toBe(null)
     if (!EARLIER && index === WORKER) await expect.poll(() => archiver(fleet)).toBe(WORKER)
   }

@@ -13,7 +13,7 @@ export interface Received {
 /** An endpoint's reply to a challenge. */
 type Consent = (value: string, reply: ServerResponse, received: Received) => void
 
-/** A server of the test's own that webhooks go to. It answers challenges, and counts them apart. */
+/** A server that receives the test's webhooks. It answers challenges, and counts them separately. */
 export async function endpoint(
   answer: (received: Received, reply: ServerResponse) => void,
   consent: Consent = (value, reply) => void reply.end(value),
@@ -52,7 +52,7 @@ export async function endpoint(
 
 export const LOOPBACK = [{ address: '127.0.0.0', prefix: 8, family: 'ipv4' }] as const
 
-/** Sends all that is due now, and waits for what is under way. */
+/** Sends everything that is due, and waits for deliveries in progress. */
 export async function deliver({ app }: TestApp): Promise<void> {
   await app.events.relay()
   do await app.webhooks.settled()
@@ -88,7 +88,7 @@ export async function deliverAll(t: TestApp): Promise<void> {
 
 export const hook = (t: TestApp, url: string, event_types = ['*']) =>
   t.call('POST', '/webhooks', { name: 'mine', url, event_types })
-/** One whose endpoint has answered its challenge. */
+/** Creates a webhook whose endpoint has answered its challenge. */
 export async function verifiedHook(t: TestApp, url: string, event_types = ['*']) {
   const { secret, webhook_id } = (await hook(t, url, event_types)).body
   await deliver(t)
@@ -101,13 +101,16 @@ export const deliveries = async (t: TestApp, id: string) =>
 export const namesOf = (received: { body: string }[]) =>
   received.map(({ body }) => JSON.parse(body).data.name as string)
 
-/** A message as the library of Standard Webhooks reads it. Throws if the secret signed nothing of it. */
+/**
+ * Verifies a message with the library of Standard Webhooks.
+ * @throws if it was not signed with the secret
+ */
 export function verify(
   { clock }: TestApp,
   { headers, body }: Pick<Received, 'headers' | 'body'>,
   secret: string,
 ): unknown {
-  // The library compares the time of the message with the one of this machine.
+  // The library compares the time of the message with the clock of this machine.
   const real = Date.now
   Date.now = () => clock.now()
   try {

@@ -22,7 +22,7 @@ function generate(
   kind: 'ed25519' | 'rsa' | 'P-256' | 'P-384' | 'P-521',
   bits = 2048,
 ): { jwk: Jwk; pem: string } {
-  // The overloads of generateKeyPairSync know one kind each.
+  // Each overload of generateKeyPairSync accepts one kind.
   const pair =
     kind === 'ed25519'
       ? generateKeyPairSync('ed25519')
@@ -34,7 +34,7 @@ function generate(
 }
 
 const bytes = (base64url: string) => Buffer.from(base64url, 'base64url')
-/** An integer as ssh writes it: a leading zero where the first bit is set. */
+/** Encodes an integer as ssh does: with a leading zero if the first bit is set. */
 const integer = (base64url: string) => {
   const value = bytes(base64url)
   return (value[0] ?? 0) > 127 ? Buffer.concat([Buffer.alloc(1), value]) : value

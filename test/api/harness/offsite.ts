@@ -25,7 +25,7 @@ export async function take(t: TestApp, server_id: string): Promise<string> {
   return body.snapshot_id
 }
 
-/** Carries out all that is due. What is brought back takes no time of the clock. */
+/** Runs all work that is due. Fetching a copy takes no time on the test's clock. */
 export async function finish(t: TestApp): Promise<void> {
   for (;;) {
     await t.work()

@@ -2,7 +2,7 @@ import type { Call, TestApp } from '../../harness/app.ts'
 
 export const NOBODY = '00000000-0000-7000-8000-000000000000'
 
-/** A valid body of POST /servers, by the catalogue that the API itself offers. */
+/** Returns a valid body of POST /servers for the catalogue that the API itself offers. */
 export async function order(call: Call, more: Record<string, unknown> = {}) {
   const [presets, templates] = await Promise.all([
     call('GET', '/pricing/presets?zone_slug=local-1&cpu_type=amd'),
@@ -22,7 +22,7 @@ export async function order(call: Call, more: Record<string, unknown> = {}) {
 /** Makes a server and waits for it; @returns its id */
 export async function make(t: TestApp, more: Record<string, unknown> = {}): Promise<string> {
   const { status, body } = await t.call('POST', '/servers', await order(t.call, more))
-  if (status !== 202) throw new Error(`the server was not made: ${JSON.stringify(body)}`)
+  if (status !== 202) throw new Error(`the server was not created: ${JSON.stringify(body)}`)
   await t.finish()
   return body.server_id
 }

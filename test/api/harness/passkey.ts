@@ -1,7 +1,7 @@
 import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 import { SITE } from '../../harness/app.ts'
 
-/** CBOR, of what attestations have. */
+/** Encodes the types of CBOR that attestations use. */
 function cbor(value: unknown): Buffer {
   const head = (major: number, size: number) =>
     Buffer.from(
@@ -23,9 +23,9 @@ export interface Faults {
   origin?: string
   type?: string
   rpId?: string
-  /** Without its user unlocking it. */
+  /** True if the user does not unlock the key. */
   isUnverified?: boolean
-  /** In a frame of another site's page. */
+  /** True if the key is used in a frame on another site's page. */
   isFramed?: boolean
   /** The number of signatures that the device counts; 0: it does not count. */
   counter?: number

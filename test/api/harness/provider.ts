@@ -9,7 +9,7 @@ import { SITE } from '../../harness/app.ts'
 /** The provider's facts about a person, by their name there. */
 type Claims = Readonly<Record<string, unknown>>
 
-/** A server on this machine that answers what is set. */
+/** Starts a local server whose answers the test sets. */
 export async function answering() {
   let answer: RequestListener = (_request, response) => response.writeHead(500).end()
   const server = createServer((request, response) => answer(request, response))
@@ -28,8 +28,8 @@ export async function answering() {
 
 /**
  * A real provider, whose people need no password there.
- * @param site where the console is, once somebody asks
- * @param hasFullTokens whether ID tokens contain claims too, and not only the document of `userinfo`
+ * @param site returns the address of the console; it is called with the first request
+ * @param hasFullTokens true if ID tokens contain claims too, and not only the document of `userinfo`
  */
 export async function openProvider(site = () => SITE, hasFullTokens = false) {
   const { oidc, set } = await answering()
@@ -111,7 +111,7 @@ interface Asked {
   session: { accountId: string }
 }
 
-/** Goes where a browser is sent until that is the service again. */
+/** Follows redirects like a browser, until they lead back to the service. */
 async function follow(start: string): Promise<string> {
   const jar = new Map<string, string>()
   let url = new URL(start)

@@ -3,7 +3,7 @@ import type { TestApp } from '../../harness/app.ts'
 
 export interface Message {
   id: string
-  // Tests say themselves what they expect of an event.
+  // Each test states the shape that it expects of an event.
   // biome-ignore lint/suspicious/noExplicitAny: a wrong guess fails the assertion that made it
   event: any
 }
@@ -22,7 +22,7 @@ export class Listener {
     this.#reply = reply
   }
 
-  /** The next event; null where the stream has ended. */
+  /** The next event; null if the stream has ended. */
   async next(): Promise<Message | null> {
     for (;;) {
       const end = this.#rest.indexOf('\n\n')

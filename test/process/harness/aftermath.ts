@@ -13,14 +13,15 @@ import { PORTS } from './orders.ts'
 const PATIENCE_MS = 120_000
 
 /**
- * Waits until all that customers who rest had begun has come to its end, and all events were told to them.
- * @param position of the last event that they had heard of before
- * @returns a sentence for each promise that is broken
+ * Waits until everything that the customers have begun is finished, and they have received all events. They must have
+ * stopped sending requests.
+ * @param position the position of the last event that they had received before
+ * @returns a sentence for each broken promise
  */
 export async function brokenAfter(db: Database, customers: Customers, position: number): Promise<string[]> {
   const active = db.selectFrom('operations').selectAll().where('status', 'in', ['pending', 'running'])
   await expect.poll(() => active.execute(), { timeout: PATIENCE_MS }).toEqual([])
-  // The latest order is published and followed.
+  // The events of the latest order are published and received.
   const published = async () => (await eventsFrom(db, position))?.length
   await expect.poll(async () => (await published()) === customers.heard.length).toBe(true)
   expect(customers.heard).toEqual(await eventsFrom(db, position))
@@ -42,13 +43,13 @@ export async function brokenAfter(db: Database, customers: Customers, position: 
   return [
     ...customers.strange,
     ...customers.accepted.filter((id) => !ids.has(id)).map((id) => `${id} was lost`),
-    ...(new Set(rows.map(({ name }) => name)).size < rows.length ? ['a server was made twice'] : []),
+    ...(new Set(rows.map(({ name }) => name)).size < rows.length ? ['a server was created twice'] : []),
     ...(await brokenAtRest({ db, machines, volumes: await simulator.listVolumes(), ports: PORTS })),
     ...(await brokenLedgers(db)),
   ]
 }
 
-/** The ids of events that have positions beyond one, as long as these are whole. */
+/** Returns the ids of the events after a position; null if a position is missing. */
 async function eventsFrom(db: Database, after: number): Promise<string[] | null> {
   const events = db.selectFrom('events').select(['event_id', 'position']).orderBy('position')
   const unseen = await events

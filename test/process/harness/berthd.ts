@@ -20,7 +20,7 @@ export function folder(): string {
 
 const PROGRAM = 'api/main.ts'
 
-/** @param program that of another version */
+/** @param program the program of another version */
 export function berthd(args: readonly string[], env: Record<string, string> = {}, program = PROGRAM): Child {
   return start(program, args, env)
 }
@@ -37,7 +37,7 @@ export interface Service extends Child {
   /** The URL of the API, including /v1. */
   address: string
   call(method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown): Promise<Omit<Reply, 'headers'>>
-  /** The same, with whatever comes back. */
+  /** Sends a request, and returns the reply whatever its status. */
   send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>
 }
 
@@ -76,7 +76,7 @@ export async function serve(
   })
 }
 
-/** Serves on a PostgreSQL database, for an account that may have plenty of everything. */
+/** Serves on a PostgreSQL database, for an account with very high quotas. */
 export async function serveOn(
   url: string,
   data: string,

@@ -11,11 +11,11 @@ export interface Child {
   readonly stderr: string
   /** Resolves with a line of stdout for which `matches` is true. */
   line(matches: (line: string) => boolean): Promise<string>
-  /** Resolves when it is gone. */
+  /** Resolves when the process has ended. */
   ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
 }
 
-/** A process that takes longer than this hangs: it is killed, and the test says what it had written. */
+/** A process that takes longer than this hangs: it is killed, and the test shows its output. */
 const PATIENCE_MS = 800_000
 
 /** Runs a program of this repository, or of another copy of it, in a process of its own. */
@@ -23,13 +23,13 @@ export function start(program: string, args: readonly string[], env: Record<stri
   return run(program, process.execPath, [path.resolve(ROOT, program), ...args], env)
 }
 
-/** The same after commands of a shell. */
+/** Runs a program after commands of a shell. */
 export function startShell(first: string, program: string, args: string, env: Record<string, string>): Child {
   const command = `${first}; exec '${process.execPath}' '${path.join(ROOT, program)}' ${args}`
   return run(program, 'sh', ['-c', command], env)
 }
 
-/** The same in a real terminal; `script` of util-linux makes it. What it writes is all in stdout. */
+/** Runs a program in a real terminal, which `script` of util-linux opens. Its whole output is in stdout. */
 export function startInTerminal(program: string, args: string, env: Record<string, string> = {}): Child {
   const command = `exec '${process.execPath}' '${path.join(ROOT, program)}' ${args}`
   return run(program, 'script', ['-qec', command, '/dev/null'], env)
@@ -88,14 +88,18 @@ function run(program: string, file: string, args: readonly string[], env: Record
         }
         listeners.add(look)
         void ended.then(() =>
-          reject(new Error(`${program} ended before it said that.\n${written.stdout}\n${written.stderr}`)),
+          reject(
+            new Error(
+              `${program} ended before it printed the expected line.\n${written.stdout}\n${written.stderr}`,
+            ),
+          ),
         )
         look()
       }),
   }
 }
 
-/** The tests' own surroundings must not decide: no setting of ours is inherited. */
+/** Removes our settings from the environment, so that they do not affect the tests. */
 function withoutSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const kept = Object.entries(env).filter(
     ([name]) => !/^(BERTH_.*|HOST|PORT|DATABASE_URL|VITEST.*|NODE_OPTIONS)$/.test(name),

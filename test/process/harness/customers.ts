@@ -3,7 +3,7 @@ import type { Service } from './berthd.ts'
 import type { Fleet } from './fleet.ts'
 
 const NAMES = ['ann', 'bob', 'cid', 'dan']
-/** A process that says nothing for so long is left for another one, as a load balancer does it. */
+/** After this time without a reply, a customer turns to another process, as a load balancer does. */
 const PATIENCE_MS = 5_000
 /** The number of servers that the customers try to have, which is above the account's quota. */
 const MOST = 16
@@ -19,15 +19,15 @@ export class Customers {
   #last: string
   readonly #renting: Promise<void>[]
   readonly #following: Promise<void>
-  /** Ids of servers that a reply had. */
+  /** Ids of servers whose order was accepted. */
   readonly accepted: string[] = []
-  /** Ids of events, as they came. */
+  /** Ids of the received events, in the order of their arrival. */
   readonly heard: string[] = []
-  /** Replies that no client should have to understand. */
+  /** Replies with an unexpected status, which are faults of the service. */
   readonly strange: string[] = []
   /** Requests that were not carried out, for lack of a database or of an answer. */
   readonly refused: string[] = []
-  /** How many replies of each kind there were. */
+  /** The number of replies of each kind. */
   readonly replies = new Map<string, number>()
 
   /** @param last the event after which they listen */
@@ -39,7 +39,7 @@ export class Customers {
     this.#following = this.#follow()
   }
 
-  /** Lets them end what they are about; only the stream goes on. */
+  /** Stops new requests, and waits for those in progress. The event stream continues. */
   async rest(): Promise<void> {
     this.#isOver = true
     await Promise.all(this.#renting)
@@ -66,7 +66,7 @@ export class Customers {
     try {
       const reply = await Promise.race([service.send(method, url, body, headers), sleep(PATIENCE_MS)])
       const kind = count(reply?.status ?? 'late')
-      // A machine may be busy: what is only late is no refusal.
+      // On a busy machine, a late reply is not a refusal.
       if (!reply) return null
       const text = await Promise.race([reply.text(), sleep(PATIENCE_MS)])
       if (reply.status >= 500) this.refused.push(`${kind}: ${text}`)
@@ -79,18 +79,21 @@ export class Customers {
     }
   }
 
-  /** How many orders were accepted. */
+  /** The number of orders and deletions that were accepted. */
   get done(): number {
     return (this.replies.get('POST servers 202') ?? 0) + (this.replies.get('DELETE servers 202') ?? 0)
   }
 
-  /** Orders are accepted again soon after what has befallen. */
-  async goOn(befell: string): Promise<void> {
+  /**
+   * Waits until orders and deletions are accepted again.
+   * @param incident a description of what has happened before
+   */
+  async accepting(incident: string): Promise<void> {
     this.replies.clear()
     const until = performance.now() + 120_000
     while (this.done < 3) {
       if (performance.now() > until)
-        throw new Error(`after ${befell}, replies are: ${JSON.stringify([...this.replies])}`)
+        throw new Error(`after ${incident}, replies are: ${JSON.stringify([...this.replies])}`)
       await sleep(100)
     }
   }
@@ -110,25 +113,26 @@ export class Customers {
     }
   }
 
-  /** A mail, which a worker writes to its disk. */
+  /** Sends an invitation, whose mail a worker writes to its disk. */
   #invite(email: string): Promise<Answer | null> {
     return this.#send('POST', '/account/invitations', { email, role: 'viewer' })
   }
 
-  /** With the same key, until somebody says what became of it. */
+  /** Repeats an order with the same key until a reply shows its outcome. */
   async #insist(body: object, key: string): Promise<void> {
     while (!this.#isOver) {
       const reply = await this.#send('POST', '/servers', body, { 'idempotency-key': key })
       if (reply?.status === 202) {
         this.accepted.push(reply.body.server_id)
       }
-      // A 409 is a key of a request that died with its process, or that still runs: it is free after a minute.
+      // A 409 means that the first request of the key died with its process, or still runs. The key is free after a
+      // minute.
       if (reply && reply.status !== 503) return
       await sleep(100)
     }
   }
 
-  /** Reads the stream of events, again and again from where it ended. */
+  /** Reads the stream of events, and resumes at the last one whenever the stream ends. */
   async #follow(): Promise<void> {
     while (!this.#isDeaf) {
       const service = this.#pick(this.#fleet.answering)

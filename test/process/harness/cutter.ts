@@ -1,7 +1,7 @@
 import { createConnection, createServer, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 
-/** When the connection of a commit is cut: before the server hears of it, or before its answer comes back. */
+/** The moment at which a commit's connection is cut: before the server receives it, or before its answer arrives. */
 type Cut = 'before' | 'after'
 /**
  * The state of the connection to the database: nothing passes and the process notices at once, or it hears nothing.
@@ -9,7 +9,7 @@ type Cut = 'before' | 'after'
 export type Wall = 'refuses' | 'is silent' | null
 
 export interface Cutter {
-  /** By which one goes through it. */
+  /** The URL of the database by way of this proxy. */
   url: string
   cutNext: (when: Cut) => void
   part: (wall: Wall) => void

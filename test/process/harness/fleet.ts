@@ -29,7 +29,7 @@ interface Version {
   prepare?: (url: string, data: string) => Promise<string>
 }
 
-/** Two processes of each role on one database, with all that can befall them. */
+/** Two processes of each role on one database, with the faults that can happen to them. */
 export class Fleet {
   readonly db: Database
   readonly url: string
@@ -76,7 +76,7 @@ export class Fleet {
     return member
   }
 
-  /** Those that answer requests, or should. */
+  /** The processes whose role is to answer requests. */
   get answering(): Service[] {
     return this.members.flatMap(({ role, service }) => (role === 'api' && service ? [service] : []))
   }
@@ -104,7 +104,7 @@ export class Fleet {
     await service?.ended
   }
 
-  /** It does nothing for a while, and does not know it. */
+  /** Stops a process for a while, without its knowledge. */
   async pause(index: number, ms: number): Promise<void> {
     const process = this.at(index).service?.process
     process?.kill('SIGSTOP')
@@ -118,7 +118,7 @@ export class Fleet {
     this.at(index).link.part(null)
   }
 
-  /** Sets the clock of its machine wrong for a while. */
+  /** Sets the clock of a process wrong for a while. */
   async step(index: number, stepMs: number, ms: number): Promise<void> {
     const member = this.at(index)
     for (const step of [stepMs, 0]) {
@@ -128,7 +128,7 @@ export class Fleet {
     }
   }
 
-  /** Its disk takes nothing for a while. */
+  /** Lets the disk of a process accept nothing for a while. */
   async fill(index: number, ms: number): Promise<void> {
     const pid = this.at(index).service?.process.pid
     const limit = (bytes: string) =>
@@ -138,7 +138,7 @@ export class Fleet {
     if (this.at(index).service?.process.pid === pid) limit('unlimited')
   }
 
-  /** Time passes, for all and the database. */
+  /** Advances the time of all processes and of the database. */
   async pass(ms: number): Promise<void> {
     this.#passedMs += ms
     for (const member of this.members) this.#tellTime(member)
@@ -153,13 +153,13 @@ export class Fleet {
     })
   }
 
-  /** The pids of processes that do something for all. */
+  /** The pids of processes that hold a duty. */
   async holders(): Promise<Set<number>> {
     const owners = this.db.selectFrom('duties').innerJoin('processes', 'process_id', 'owner').select('pid')
     return new Set((await owners.execute()).map((row) => row.pid))
   }
 
-  /** Puts a clock of the test's own before that of the database. */
+  /** Replaces the clock of the database by one that the test sets. */
   async #ownTime(name: string): Promise<void> {
     const statements = [
       'CREATE SCHEMA travel',

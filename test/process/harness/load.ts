@@ -28,7 +28,7 @@ export async function load({ seed, driver, order, request }: LoadOptions): Promi
     if (!id || items.length < SERVERS / 2 || (items.length < SERVERS && dice < 0.3))
       return request('POST', '/servers', order)
     if (dice < 0.4) return request('DELETE', `/servers/${id}`)
-    if (dice < 0.5) return fallOver(driver, id, pick(['crashed', 'guest_shutdown']) ?? 'crashed')
+    if (dice < 0.5) return turnOff(driver, id, pick(['crashed', 'guest_shutdown']) ?? 'crashed')
     if (dice < 0.6) return request('POST', `/servers/${id}/rebuild`, { template_id: order.template_id })
     return request(
       'POST',
@@ -41,8 +41,8 @@ export async function load({ seed, driver, order, request }: LoadOptions): Promi
   await Promise.all(Array.from({ length: CUSTOMERS }, customer))
 }
 
-/** Only where the machine is there and on: anything else can't fall over. Another customer may delete it meanwhile. */
-async function fallOver(driver: Simulator, id: string, how: 'crashed' | 'guest_shutdown'): Promise<void> {
+/** Crashes or shuts down the machine if it runs. Another customer may delete it meanwhile. */
+async function turnOff(driver: Simulator, id: string, how: 'crashed' | 'guest_shutdown'): Promise<void> {
   const { power } = await driver.inspect(id)
   if (power !== 'running') return
   try {

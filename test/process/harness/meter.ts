@@ -32,7 +32,7 @@ async function open(): Promise<void> {
   }
 }
 
-/** Whatever of an hour was not done yet: a change of the price on some servers, then the charges. */
+/** Does the part of an hour that is not done yet: a change of the price of some servers, then the charges. */
 async function hour(): Promise<void> {
   const { at } = await db
     .selectFrom('billing_meters')

@@ -1,7 +1,7 @@
 import { DatabaseSync, StatementSync } from 'node:sqlite'
 import { openDatabase } from '../../../api/commands/installation.ts'
 
-/** Opens the database of a folder as the program does, and is killed right before a statement. Tells how many ran. */
+/** Opens the database of a folder as the program does, and is killed right before a statement. Prints how many ran. */
 
 const [dataDir = '', dieAt = '0'] = process.argv.slice(2)
 let statements = 0

@@ -17,31 +17,31 @@ export interface Play {
 }
 
 export interface Order {
-  /** How seldom steps are written down by themselves; by default as the service does. */
+  /** The interval at which steps are saved by themselves (default: that of the service). */
   saveEveryMs?: number
-  /** Holds the database and the machines. What an earlier process left there is finished first. */
+  /** The folder of the database and the machines. Work that an earlier process left there is finished first. */
   folder: string
-  /** Then these are played side by side: each operation is held at its death, and the process ends with the last. */
+  /** Plays that then run side by side: each operation is held at its death, and the process ends with the last. */
   plays?: readonly Play[]
-  /** Then many servers are made, stopped and deleted; with `dieAt`, the process ends at that moment of them. */
+  /** The load that then creates, stops and deletes servers; with `dieAt`, the process ends at that moment of it. */
   load?: { seed: number; dieAt: number | null }
-  /** A file on the loopback that images are fetched from. */
+  /** The URL of a local file that images are fetched from. */
   fileUrl?: string
-  /** Then a file is uploaded in parts and made an image, from where an earlier process was; it ends at that moment. */
+  /** Then uploads a file in parts and makes it an image, from where an earlier process was; ends at that moment. */
   upload?: { dieAt: number }
-  /** Then every scenario is played, and its walk is told; and which steps there are. */
+  /** True to then play every scenario, and report its steps and all steps of the program. */
   trace?: boolean
 }
 
-/** One line of what the service under test says. */
+/** One line of the output of the service under test. */
 export interface Finding {
-  /** Type, status and error of all operations, once what was left over has ended. */
+  /** Type, status and error of all operations, once the work left over has ended. */
   settled?: [type: string, status: string, error: string][]
-  /** Deaths that their operations never came to. */
+  /** Deaths that their operations never reached. */
   missed?: Death[]
-  /** Sentences: which promises are broken. */
+  /** Broken promises, as sentences. */
   broken?: string[]
-  /** The steps that a scenario walked through. */
+  /** The steps that a scenario ran. */
   walk?: { scenario: string; steps: StepName[] }
   /** The steps that the program has. */
   steps?: StepName[]

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 
 /**
- * Loaded into a service before it: it has the time that the test gives it. Hours that pass at once pass for all; a step
- * of the clock on the wall is one machine's own.
+ * Loaded before a service, so that it reads the time that the test sets. Skipped hours apply to all processes, and a
+ * step of the wall clock applies to one machine.
  */
 
 const { performance } = globalThis

@@ -7,8 +7,8 @@ const STEP_MS = 50
 const SAVE_EVERY_MS = 1_000
 
 /**
- * A clock that goes fifty times as fast while its process runs, and not at all while that waits for a core or is dead.
- * So no deadline passes on a busy machine. It goes on from where the last process in the folder left it.
+ * A clock that is fifty times as fast while its process runs, and stops while the process waits for a core or is
+ * dead. So no deadline passes on a busy machine. It continues where the last process in the folder left it.
  */
 export function pacedClock(folder: string): { clock: ManualClock; stop(): void } {
   const file = path.join(folder, 'clock')

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-// Loaded into a service ahead of it (node --expose-gc --import): at SIGUSR2 it tidies up and tells what it holds.
+// Loaded into a service ahead of it (node --expose-gc --import): at SIGUSR2 it collects garbage and prints its
+// memory.
 let times = 0
 process.on('SIGUSR2', async () => {
   // A second collection frees what the first one finalizes.
@@ -10,6 +11,6 @@ process.on('SIGUSR2', async () => {
   }
   const { rss, heapTotal, heapUsed } = process.memoryUsage()
   times += 1
-  // The heap keeps in reserve what it once needed for garbage: that is no growth.
+  // The heap keeps memory in reserve that garbage once needed, which is not growth.
   console.log(`memory ${times}: ${(rss - (heapTotal - heapUsed)) / 2 ** 20} MB`)
 })

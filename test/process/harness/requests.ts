@@ -3,13 +3,13 @@ import { NOBODY } from '../../api/harness/ordering.ts'
 import { randomNumbers } from './load.ts'
 
 export interface World {
-  /** With what operations share in each of them. */
+  /** The API's description, in which each operation includes what several share. */
   document: OpenApi
   /** A valid body of POST /servers. */
   order: Record<string, unknown>
-  /** One that may do all, one that may only read, some that are no good. */
+  /** A token with all scopes, one that can only read, and invalid ones. */
   tokens: { all: string; reader: string; bad: readonly string[] }
-  /** Ids of what is there; grows with what is made. */
+  /** Ids of existing objects, including those that requests create. */
   ids: string[]
 }
 
@@ -61,7 +61,7 @@ export class Requests {
     this.#random = randomNumbers(seed)
   }
 
-  /** Only whole requests are sent with a token that may change something: of these a reply tells what came of them. */
+  /** Only whole requests are sent with a token that may change something, because their replies show the outcome. */
   next(): { bytes: Buffer; isWhole: boolean } {
     if (this.#chance(0.8)) return { bytes: Buffer.from(this.#whole(this.#token())), isWhole: true }
     const whole = Buffer.from(this.#whole(this.#world.tokens.reader))
@@ -142,7 +142,7 @@ export class Requests {
     ])
   }
 
-  /** The request with bytes turned, cut away, doubled or put between. */
+  /** Returns the request with some bytes changed, removed, doubled or inserted. */
   #damaged(bytes: Buffer): Buffer {
     const at = Math.floor(this.#random() * bytes.length)
     const [before, after] = [bytes.subarray(0, at), bytes.subarray(at)]

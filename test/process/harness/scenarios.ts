@@ -17,13 +17,13 @@ export interface Stage {
   act(method: 'POST' | 'PATCH' | 'DELETE', path: string, body?: Record<string, unknown>): Promise<void>
   /** Begins the backups that are due. */
   backUp(): Promise<void>
-  /** Until nothing is left to carry out. */
+  /** Waits until no work is left. */
   settle(): Promise<void>
 }
 
 /**
- * The ways to ask for an operation that between them walk through every step there is. Each brings a server to
- * where it has to be, then returns the request that counts.
+ * The scenarios, which together run every step of every operation. Each prepares a server, and returns the request
+ * that begins the operation.
  */
 export const scenarios: Record<string, (stage: Stage) => Promise<() => Promise<unknown>>> = {
   create: async (stage) => () => stage.create(),
@@ -157,7 +157,7 @@ async function attachedVolume(stage: Stage, server?: string): Promise<string> {
   return id
 }
 
-/** As a create leaves it that failed before there was a disk. */
+/** Leaves a server like a create that failed before there was a disk. */
 async function madeWithoutMachine(stage: Stage): Promise<string> {
   const id = await made(stage)
   await stage.driver.destroy(id)

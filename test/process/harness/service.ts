@@ -34,12 +34,12 @@ import { type Stage, scenarios } from './scenarios.ts'
 const LOOPBACK = { address: '127.0.0.1', prefix: 32, family: 'ipv4' as const }
 const UPLOAD_PART = 2 ** 20
 
-/** When this process is to be killed, and what it has walked through so far. */
+/** Decides when this process is killed, and records the steps that it has run. */
 class Fate {
   saveEveryMs = 0
-  /** The deaths that operations have yet to come to, at which each is held. */
+  /** The deaths that operations have not reached yet. An operation is held when it reaches its death. */
   readonly ahead = new Map<string, Death>()
-  /** Operations begin their next step when this resolves: meanwhile it is said which is to die where. */
+  /** Operations begin their next step when this resolves. Until then, the test assigns their deaths. */
   start: Promise<void> | undefined
   momentsLeft = Number.POSITIVE_INFINITY
   readonly seen: StepName[] = []
@@ -66,7 +66,7 @@ function die(): void {
   process.kill(process.pid, 'SIGKILL')
 }
 
-/** Tells the test something; written at once, so that a kill right after it loses nothing. */
+/** Sends the test a finding. It is written at once, so that a kill right after it loses nothing. */
 function tell(finding: Finding): void {
   writeSync(1, `${JSON.stringify(finding)}\n`)
 }
@@ -137,7 +137,7 @@ async function open(folder: string, fate: Fate) {
   return { db, clock, driver, app, steps, order, token: await openAccount(db, clock), stop }
 }
 
-/** @returns a token of an account that may have plenty of everything */
+/** @returns a token of an account with very high quotas */
 async function openAccount(db: Database, clock: Clock): Promise<string> {
   const email = 'customer@example.com'
   const accountId =
@@ -215,7 +215,7 @@ function active(db: Database) {
   return db.selectFrom('operations').selectAll().where('status', 'in', ['pending', 'running'])
 }
 
-/** Finishes what is left over from an earlier process, and tells what became of it. */
+/** Finishes the work that an earlier process left over, and reports the outcome. */
 async function recover({ app, db, driver }: Service, stage: Stage): Promise<void> {
   await app.engine.start({ isAlone: true })
   await app.reconciler.look()
@@ -232,7 +232,7 @@ async function recover({ app, db, driver }: Service, stage: Stage): Promise<void
   })
 }
 
-/** Plays the scenarios up to their deaths; tells of those that their operations ended without. */
+/** Plays the scenarios up to their deaths, and reports operations that ended without theirs. */
 async function dieIn(
   plays: readonly Play[],
   { fate, service, stage }: { fate: Fate; service: Service; stage: Stage },

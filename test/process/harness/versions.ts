@@ -19,7 +19,10 @@ export async function up(db) {
 }
 `
 
-/** This version's program with one migration more, and something more to do for all. @returns its main file */
+/**
+ * Builds this version's program with one more migration, and one more duty.
+ * @returns its main file
+ */
 export function nextVersion(): string {
   const tree = folder()
   for (const part of ['api', 'catalog.yaml', 'package.json'])
