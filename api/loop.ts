@@ -27,10 +27,16 @@ export class Alarm {
   }
 }
 
-/** Time after which a loop asks again whether this process has the duty. */
-const NOT_OURS_MS = 1_000
+/** A loop whose work this process does only while it has a duty. It sleeps until then. */
+interface OnDuty {
+  isOurs: () => boolean
+  /** Calls a listener when this process has got a duty. */
+  peers: { onShift(listener: () => void): void }
+}
 
-export interface LoopOptions {
+export type LoopOptions = Everywhere & (OnDuty | { isOurs?: undefined })
+
+interface Everywhere {
   clock: Clock
   log: Logger
   turn: () => Promise<unknown>
@@ -40,9 +46,10 @@ export interface LoopOptions {
   pauseMs: () => number
   /** The part of the pause that no wake cuts short, so that one turn does the work of many wakes (default: none). */
   restMs?: () => number
-  /** True if this process has the duty; until it has, the loop asks every second. (default: it has) */
-  isOurs?: () => boolean
 }
+
+/** A loop without its duty asks for it again after this time, although a shift wakes it. */
+const NOT_OURS_MS = 60_000
 
 /** Runs turns one after the other in the background, with pauses in between, until it is stopped. */
 export class Loop {
@@ -56,6 +63,7 @@ export class Loop {
     this.#options = options
     this.#alarm = new Alarm(options.clock)
     this.#stopping = new Alarm(options.clock)
+    if (options.isOurs) options.peers.onShift(() => this.wake())
   }
 
   /** @param isPauseFirst whether the first turn waits for a pause, too */
@@ -82,7 +90,7 @@ export class Loop {
     while (!this.#isStopped) {
       this.#alarm.reset()
       if (!isOurs()) {
-        await this.#alarm.sleep(Math.min(pauseMs(), NOT_OURS_MS))
+        await this.#alarm.sleep(NOT_OURS_MS)
         continue
       }
       try {

@@ -46,7 +46,7 @@ export class ReverseDns {
     this.#options = options
     this.#server = settings && openNameServer(settings, clock)
     this.#loop = new Loop({
-      ...{ clock, log },
+      ...{ clock, log, peers },
       turn: async () => {
         if ((await this.publish()) === AT_ONCE) this.#loop.wake()
       },

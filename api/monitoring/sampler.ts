@@ -68,6 +68,7 @@ export class Sampler {
       turn: () => this.round(),
       failure: 'the servers could not be measured; the next round tries again',
       pauseMs: () => this.#everyMs - (options.clock.now() % this.#everyMs),
+      peers: options.peers,
       isOurs: () => options.peers.holds('sampler') || this.#pools.length > 0,
     })
   }

@@ -62,6 +62,7 @@ export class PaymentWorker {
       },
       failure: 'due payments could not be fetched; trying again',
       pauseMs: () => LOOK_EVERY_MS,
+      peers: options.peers,
       isOurs: () => options.peers.holds('billing'),
     })
   }

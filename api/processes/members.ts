@@ -8,7 +8,7 @@ import { asCaller } from '../database/line.ts'
 import { prepared, type RowOf } from '../database/prepared.ts'
 import { Loop } from '../loop.ts'
 import { type Duty, duties, type Listener, type Living, type Peers, type Role, type Topic } from './peers.ts'
-import { handOut, readShares } from './shares.ts'
+import { changedShares, type Group, readGroup, saveShares, sharesInForce } from './shares.ts'
 import type { ProcessTable } from './tables.ts'
 
 const BEAT_EVERY_MS = 2_000
@@ -47,6 +47,7 @@ export class Members implements Peers {
   /** The start of the last heartbeat that reached the database, by a monotonic clock. */
   #beatAt = Number.NEGATIVE_INFINITY
   #answering = 1
+  readonly #shifted: (() => void)[] = []
   #isOff = false
 
   constructor(options: MembersOptions) {
@@ -107,6 +108,10 @@ export class Members implements Peers {
     return owner === this.processId && performance.now() - this.#beatAt < SILENT_MS
   }
 
+  onShift(listener: () => void): void {
+    this.#shifted.push(listener)
+  }
+
   ring(topic: Topic, ids?: readonly string[]): void {
     this.#options.bells.ring(topic, ids)
   }
@@ -116,35 +121,50 @@ export class Members implements Peers {
   }
 
   /** Sends a heartbeat, and takes over from processes that are silent. */
-  async beat(): Promise<void> {
-    const { db, role } = this.#options
-    const beganAt = performance.now()
+  beat(): Promise<void> {
     // The heartbeat counts as a separate caller, so that no other work keeps it from a connection.
-    const hasInherited = await asCaller('beat', () =>
-      db.transaction().execute(async (tx) => {
-        await this.#sign(tx)
-        if (role === 'api') return false
-        const isHeir = await this.#takeOver(tx)
-        await handOut(tx, this.processId, this.#pools)
-        return isHeir
-      }),
-    )
-    if (hasInherited) this.ring('operations')
-    const own = await asCaller('beat', () => dutiesOf.all(db, { owner: this.processId }))
-    this.#held = new Set(own.map(({ name }) => name))
-    this.#shares = await asCaller('beat', () => readShares(db))
-    const answering = await asCaller('beat', () => answeringNow.first(db, {}))
-    this.#answering = Math.max(1, answering?.total ?? 0)
-    this.#beatAt = beganAt
+    return asCaller('beat', () => this.#beat())
   }
 
-  async #sign(tx: Queries): Promise<void> {
-    const { role, catalogFile: catalog_file = null } = this.#options
-    const now = (await databaseNow.first(tx, {}))?.now ?? this.#options.clock.now()
+  async #beat(): Promise<void> {
+    const { db, role } = this.#options
+    const beganAt = performance.now()
+    const now = await this.#sign(db)
+    let group = await readGroup(db)
+    if (role !== 'api') {
+      if (isLacking(group, now)) {
+        await this.#takeOver()
+        group = await readGroup(db)
+      }
+      const changed = changedShares(group, this.processId, this.#pools)
+      if (changed.length > 0) {
+        await saveShares(db, changed)
+        group = await readGroup(db)
+      }
+    }
+    this.#answering = Math.max(1, group.processes.filter((process) => process.role !== 'worker').length)
+    const before = this.#work()
+    const own = group.duties.filter(({ owner }) => owner === this.processId)
+    this.#held = new Set(own.map(({ name }) => name))
+    this.#shares = sharesInForce(group)
+    this.#beatAt = beganAt
+    if (this.#work() !== before) for (const tell of this.#shifted) tell()
+  }
+
+  /** All that this process does for the others at this moment, as one text. */
+  #work(): string {
+    const held = duties.filter((duty) => this.holds(duty))
+    return [...held, ...this.#pools.filter((pool) => this.holdsPool(pool))].join(' ')
+  }
+
+  /** @returns the time of the database's clock */
+  async #sign(db: Queries): Promise<number> {
+    const { role, catalogFile: catalog_file = null, clock } = this.#options
     const takes_pools = this.#pools.length > 0 ? 1 : 0
-    this.#compareClocks(now)
     const self = { process_id: this.processId, role, host: hostname(), pid: process.pid }
-    await sign.change(tx, { ...self, now, takes_pools, catalog_file })
+    const now = (await sign.first(db, { ...self, takes_pools, catalog_file }))?.now ?? clock.now()
+    this.#compareClocks(now)
+    return now
   }
 
   /** The service uses the database's clock, but its logs use this machine's. */
@@ -160,43 +180,47 @@ export class Members implements Peers {
   }
 
   /** This uses only the database's clock, since that of a machine may be wrong. */
-  async #takeOver(tx: Queries): Promise<boolean> {
-    const dead = await deleteSilent.all(tx, {})
-    for (const { process_id, ...silent } of dead) {
-      this.#options.log.error(silent, 'a process does not respond; others take over its work')
-      for (const heir of this.#heirs) await heir(tx, process_id)
-    }
-    await takeDuties.change(tx, { owner: this.processId })
-    return dead.length > 0
+  async #takeOver(): Promise<void> {
+    const { db, log } = this.#options
+    const dead = await db.transaction().execute(async (tx) => {
+      // Nobody may take over from this process meanwhile.
+      await this.#sign(tx)
+      const silent = await deleteSilent.all(tx, {})
+      for (const { process_id, ...known } of silent) {
+        log.error(known, 'a process does not respond; others take over its work')
+        for (const heir of this.#heirs) await heir(tx, process_id)
+      }
+      await takeDuties.change(tx, { owner: this.processId })
+      return silent
+    })
+    if (dead.length > 0) this.ring('operations')
   }
 }
 
-/** Reads the database's clock, in milliseconds. */
+/** True if a process is silent, or a duty has no living owner. */
+function isLacking({ processes, duties: all }: Group, now: number): boolean {
+  const living = new Set(processes.map(({ process_id }) => process_id))
+  return (
+    processes.some(({ seen_at }) => seen_at < now - SILENT_MS) ||
+    all.some(({ name, owner }) => known.has(name) && (owner === null || !living.has(owner)))
+  )
+}
+
+/** The duties that this version knows. */
+const known: ReadonlySet<string> = new Set(duties)
+
+/** The database's clock, in milliseconds. */
 const NOW = sql<number>`CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS bigint)`
 
-const databaseNow = prepared((db) => db.selectNoFrom(NOW.as('now')))
-
-type Signed = Omit<RowOf<ProcessTable>, 'started_at' | 'seen_at'> & { now: number }
-
-const sign = prepared((db, { now, ...self }: Signed) =>
+/** Adds the process, or reports that it is alive. @returns the database's time */
+const sign = prepared((db, self: Omit<RowOf<ProcessTable>, 'started_at' | 'seen_at'>) =>
   db
     .insertInto('processes')
-    .values({ ...self, started_at: now, seen_at: now })
+    .values({ ...self, started_at: NOW, seen_at: NOW })
     .onConflict((conflict) =>
-      conflict.column('process_id').doUpdateSet({ seen_at: now, takes_pools: self.takes_pools }),
-    ),
-)
-
-const dutiesOf = prepared((db, { owner }: { owner: string }) =>
-  db.selectFrom('duties').select('name').where('owner', '=', owner),
-)
-
-/** Counts the processes that answer requests. */
-const answeringNow = prepared((db) =>
-  db
-    .selectFrom('processes')
-    .select((eb) => eb.fn.countAll<number>().as('total'))
-    .where('role', '<>', 'worker'),
+      conflict.column('process_id').doUpdateSet({ seen_at: NOW, takes_pools: self.takes_pools }),
+    )
+    .returning('seen_at as now'),
 )
 
 /**

@@ -38,6 +38,8 @@ export interface Peers {
   ring(topic: Topic, ids?: readonly string[]): void
   /** @param listener gets an empty list if it may have missed ids */
   on(topic: Topic, listener: (ids: readonly string[]) => void): void
+  /** @param listener is called when this process has got a duty or a pool, or lost one */
+  onShift(listener: () => void): void
   /** Leaves the other processes, which take over the duties of this one. */
   stop(): Promise<void>
 }
@@ -67,6 +69,7 @@ export function noPeers(): Peers {
     living: null,
     ring: (topic, ids = []) => listeners.tell(topic, ids),
     on: (topic, listener) => listeners.on(topic, listener),
+    onShift: () => {},
     stop: async () => {},
   }
 }

@@ -1,37 +1,55 @@
 import type { Queries } from '../database/database.ts'
 import { prepared } from '../database/prepared.ts'
+import type { DutyTable, PoolShareTable, ProcessTable } from './tables.ts'
 
-/** Reads which process looks after each pool; a pool without a row belongs to the process with the duty. */
-export async function readShares(db: Queries): Promise<Map<string, string>> {
-  const rows = await shares.all(db, {})
-  return new Map(rows.map(({ pool, owner }) => [pool, owner]))
+/** All processes of an installation, and how they share its work. */
+export interface Group {
+  /** Sorted by their ids. */
+  processes: readonly ProcessTable[]
+  duties: readonly DutyTable[]
+  shares: readonly PoolShareTable[]
 }
 
-const shares = prepared((db) =>
-  db
-    .selectFrom('pool_shares')
-    .innerJoin('duties', 'duties.owner', 'pool_shares.given_by')
-    .where('duties.name', '=', 'reconciler')
-    .select(['pool_shares.pool', 'pool_shares.owner']),
-)
+export async function readGroup(db: Queries): Promise<Group> {
+  return {
+    processes: await allProcesses.all(db, {}),
+    duties: await allDuties.all(db, {}),
+    shares: await allShares.all(db, {}),
+  }
+}
+
+const allProcesses = prepared((db) => db.selectFrom('processes').selectAll().orderBy('process_id'))
+const allDuties = prepared((db) => db.selectFrom('duties').selectAll())
+const allShares = prepared((db) => db.selectFrom('pool_shares').selectAll())
+
+const reconcilerOf = ({ duties }: Group) => duties.find(({ name }) => name === 'reconciler')?.owner
+
+/** Tells which process looks after each pool; a pool that is missing belongs to the process with the duty. */
+export function sharesInForce(group: Group): Map<string, string> {
+  const giver = reconcilerOf(group)
+  const inForce = group.shares.filter(({ given_by }) => given_by === giver)
+  return new Map(inForce.map(({ pool, owner }) => [pool, owner]))
+}
 
 /**
  * Assigns pools to the processes that accept them, if this process has the duty. Pools stay in place unless a process
  * has more than its share.
+ * @returns the assignments that are new
  */
-export async function handOut(tx: Queries, self: string, pools: readonly string[]): Promise<void> {
-  if ((await reconciling.first(tx, {}))?.owner !== self) return
-  const living = (await takers.all(tx, {})).map(({ process_id }) => process_id)
-  const before = await given.all(tx, {})
-  const owners = divided(pools, living, new Map(before.map(({ pool, owner }) => [pool, owner])))
-  const changed = [...owners].filter(
-    ([pool, owner]) =>
-      !before.some((row) => row.pool === pool && row.owner === owner && row.given_by === self),
-  )
-  if (changed.length === 0) return
-  await tx
+export function changedShares(group: Group, self: string, pools: readonly string[]): PoolShareTable[] {
+  const takers = group.processes.filter(({ takes_pools }) => takes_pools === 1)
+  if (reconcilerOf(group) !== self || takers.length === 0) return []
+  const before = new Map(group.shares.map(({ pool, owner }) => [pool, owner]))
+  const ids = takers.map(({ process_id }) => process_id)
+  const inForce = sharesInForce(group)
+  const wanted = [...divided(pools, ids, before)].filter(([pool, owner]) => inForce.get(pool) !== owner)
+  return wanted.map(([pool, owner]) => ({ pool, owner, given_by: self }))
+}
+
+export async function saveShares(db: Queries, shares: readonly PoolShareTable[]): Promise<void> {
+  await db
     .insertInto('pool_shares')
-    .values(changed.map(([pool, owner]) => ({ pool, owner, given_by: self })))
+    .values(shares)
     .onConflict((conflict) =>
       conflict
         .column('pool')
@@ -39,14 +57,6 @@ export async function handOut(tx: Queries, self: string, pools: readonly string[
     )
     .execute()
 }
-
-const given = prepared((db) => db.selectFrom('pool_shares').selectAll())
-
-const reconciling = prepared((db) => db.selectFrom('duties').select('owner').where('name', '=', 'reconciler'))
-
-const takers = prepared((db) =>
-  db.selectFrom('processes').select('process_id').where('takes_pools', '=', 1).orderBy('process_id'),
-)
 
 /** Divides pools evenly among processes, up to a difference of one, and moves as few as possible. */
 export function divided(

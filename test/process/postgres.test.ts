@@ -9,6 +9,7 @@ import { lockDataDir } from '../../api/commands/installation.ts'
 import { changeLast, type Queries, send, Unchanged } from '../../api/database/database.ts'
 import { migrate } from '../../api/database/migrate.ts'
 import { openPostgres } from '../../api/database/postgres.ts'
+import { Loop } from '../../api/loop.ts'
 import { Link } from '../../api/processes/link.ts'
 import { Members } from '../../api/processes/members.ts'
 import { type Server, startPostgres } from '../harness/postgres.ts'
@@ -74,6 +75,41 @@ test('a process that reports after all were silent is not declared dead by anoth
   })
   const living = await db.selectFrom('processes').select('process_id').execute()
   expect(new Set(living.map((row) => row.process_id))).toEqual(new Set([first.processId, second.processId]))
+})
+
+test('a heartbeat of a process takes four statements, and work that becomes its duty begins at once', async () => {
+  const opened = openPostgres(await postgres.create('beat'))
+  onTestFinished(() => opened.destroy())
+  await migrate(opened)
+  let statements = 0
+  const db = opened.withPlugin({
+    transformQuery: ({ node }) => node,
+    transformResult: async ({ result }) => {
+      statements += 1
+      return result
+    },
+  })
+  const log = pino({ level: 'silent' })
+  const bells = { ring: () => {}, on: () => {} }
+  const member = () => new Members({ db, clock: systemClock, log, role: 'all', bells })
+  const [first, second] = [member(), member()]
+  await first.beat()
+  await second.beat()
+  const begun = Promise.withResolvers<void>()
+  const loop = new Loop({
+    ...{ clock: systemClock, log, peers: second, failure: 'it failed', pauseMs: () => 3600_000 },
+    isOurs: () => second.holds('billing'),
+    turn: async () => begun.resolve(),
+  })
+  loop.start()
+  statements = 0
+  await second.beat()
+  expect([statements, second.holds('billing')]).toEqual([4, false])
+  await first.stop()
+  await second.beat()
+  expect(second.holds('billing')).toBe(true)
+  await begun.promise
+  await loop.stop()
 })
 
 test('shared counters change at the commit: no order waits for a transaction that is still open', async () => {

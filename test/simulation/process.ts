@@ -195,6 +195,7 @@ function alone(listeners: Listeners): Peers {
     living: null,
     ring: (topic, ids = []) => listeners.tell(topic, ids),
     on: listeners.on.bind(listeners),
+    onShift: () => {},
     stop: async () => {},
   }
 }

@@ -58,6 +58,7 @@ export class Reconciler {
       turn: () => this.look(),
       failure: 'machines could not be checked; trying again',
       pauseMs: () => LOOK_EVERY_MS,
+      peers: options.peers,
       isOurs: () => hasPools(options),
     })
     this.#sweeping = new Loop({
@@ -66,6 +67,7 @@ export class Reconciler {
       turn: () => this.sweep(),
       failure: 'machines could not be swept; trying again',
       pauseMs: () => SWEEP_EVERY_MS,
+      peers: options.peers,
       isOurs: () => hasPools(options),
     })
   }

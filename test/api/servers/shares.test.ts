@@ -4,7 +4,7 @@ import { chargeDue } from '../../../api/billing/metering.ts'
 import { Drivers } from '../../../api/drivers/drivers.ts'
 import { Sampler } from '../../../api/monitoring/sampler.ts'
 import { noPeers } from '../../../api/processes/peers.ts'
-import { handOut, readShares } from '../../../api/processes/shares.ts'
+import { changedShares, readGroup, saveShares, sharesInForce } from '../../../api/processes/shares.ts'
 import { billedItems, pooledServers, poweredServers } from '../../../api/servers/queries.ts'
 import { type TestApp, testApp } from '../../harness/app.ts'
 import { testDatabase } from '../../harness/database.ts'
@@ -175,20 +175,24 @@ test('the process with the duty hands out the pools, moves those of a dead one, 
     .execute()
   await db.updateTable('duties').set({ owner: 'a' }).execute()
   const pools = ['p1', 'p2', 'p3', 'p4']
-  await handOut(db, 'b', pools)
-  expect((await readShares(db)).size).toBe(0)
-  await handOut(db, 'a', pools)
-  const shares = await readShares(db)
+  const handOut = async (self: string) => {
+    await saveShares(db, changedShares(await readGroup(db), self, pools))
+    expect(changedShares(await readGroup(db), self, pools)).toEqual([])
+  }
+  const readShares = async () => sharesInForce(await readGroup(db))
+  expect(changedShares(await readGroup(db), 'b', pools)).toEqual([])
+  await handOut('a')
+  const shares = await readShares()
   expect(Object.values(Object.groupBy(shares.values(), (owner) => owner)).map((own) => own?.length)).toEqual([
     2, 2,
   ])
   expect(new Set(shares.values())).toEqual(new Set(['a', 'b']))
   await db.deleteFrom('processes').where('process_id', '=', 'b').execute()
-  await handOut(db, 'a', pools)
-  expect(new Set((await readShares(db)).values())).toEqual(new Set(['a']))
+  await handOut('a')
+  expect(new Set((await readShares()).values())).toEqual(new Set(['a']))
   // Another process has the duty, perhaps of an earlier version, which does the work of all pools.
   await db.updateTable('duties').set({ owner: 'old' }).execute()
-  expect((await readShares(db)).size).toBe(0)
+  expect((await readShares()).size).toBe(0)
   await db.destroy()
   await drop()
 })
