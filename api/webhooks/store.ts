@@ -191,6 +191,20 @@ const claim = prepared((db, { owner, now, leaseUntil, limit, perAccount }: Claim
     .returningAll()
 })
 
+/** Returns the time at which the next webhook becomes due after `now`; null: none does. */
+export async function nextDueAt(db: Database, now: number): Promise<number | null> {
+  return (await nextDue.first(db, { now }))?.next_run_at ?? null
+}
+
+const nextDue = prepared((db, { now }: { now: number }) =>
+  db
+    .selectFrom('webhooks')
+    .select('next_run_at')
+    .where('next_run_at', '>', now)
+    .orderBy('next_run_at')
+    .limit(1),
+)
+
 /** Counts the webhooks of the same account that are held, or due earlier. */
 function aheadOf(eb: ExpressionBuilder<Schema & { due: WebhookTable }, 'due'>, now: number) {
   return eb

@@ -12,6 +12,7 @@ import {
   callWebhooks,
   changeWebhook,
   claimWebhooks,
+  nextDueAt,
   releaseWebhook,
   releaseWebhooksOf,
   takeOverWebhooks,
@@ -54,7 +55,10 @@ const UNVERIFIED = { verification: 'failed', is_enabled: 0, disabled_reason: 'un
 const LEASE_MS = 60 * SECOND
 /** Deliveries that are cleared away in one transaction. */
 export const CLEAR_AT_ONCE = 1_000
-const LOOK_EVERY_MS = SECOND
+/** How often the worker looks for webhooks that another process left behind. Events and its own retries wake it. */
+const LOOK_EVERY_MS = 5 * SECOND
+/** The shortest pause without news, as after a failed look. */
+const LOOK_AGAIN_MS = SECOND
 /** The pause while a message waits for its turn at a destination. */
 const TURNS_EVERY_MS = 100
 /**
@@ -86,6 +90,8 @@ export class WebhookWorker {
   readonly #stopping = new AbortController()
   readonly #inFlight = new Set<Promise<void>>()
   readonly #loop: Loop
+  /** No webhook that this process knows of is due before this time, unless an event makes it so. */
+  #dueAt = Number.NEGATIVE_INFINITY
 
   constructor(options: WebhookWorkerOptions) {
     this.#options = options
@@ -96,7 +102,7 @@ export class WebhookWorker {
       log: options.log,
       turn: () => this.#turn(),
       failure: 'due webhooks could not be fetched; trying again',
-      pauseMs: () => (this.waiting > 0 ? TURNS_EVERY_MS : LOOK_EVERY_MS),
+      pauseMs: () => this.#pauseMs(),
     })
     options.peers.on('published', () => this.wake())
   }
@@ -153,7 +159,38 @@ export class WebhookWorker {
   }
 
   async #turn(): Promise<void> {
-    if ((await this.tick()) > 0) this.wake()
+    const { db, clock } = this.#options
+    const now = clock.now()
+    try {
+      if ((await this.tick()) > 0) return this.wake()
+      if (this.#dueAt > now) return
+      this.#dueAt = Number.POSITIVE_INFINITY
+      this.#expect((await nextDueAt(db, now)) ?? Number.POSITIVE_INFINITY)
+    } catch (error) {
+      this.#expect(now)
+      throw error
+    }
+  }
+
+  #expect(at: number): void {
+    this.#dueAt = Math.min(this.#dueAt, at)
+  }
+
+  #pauseMs(): number {
+    if (this.waiting > 0) return TURNS_EVERY_MS
+    const dueMs = this.#dueAt - this.#options.clock.now()
+    return Math.min(Math.max(dueMs, LOOK_AGAIN_MS), LOOK_EVERY_MS)
+  }
+
+  /** Releases a webhook until a time. @returns the current row; undefined if it was no longer held */
+  async #release(
+    tx: Queries,
+    webhook: WebhookTable,
+    nextRunAt: number | null,
+  ): Promise<WebhookTable | undefined> {
+    const row = await releaseWebhook(tx, webhook, this.#owner, nextRunAt)
+    if (nextRunAt !== null) this.#expect(nextRunAt)
+    return row
   }
 
   /** Does the next task of a webhook: deletes it, challenges its endpoint, or sends its next event. */
@@ -167,14 +204,14 @@ export class WebhookWorker {
       await this.#deliver(webhook, next)
     } catch (error) {
       log.error({ err: error, webhook_id: webhook.webhook_id }, 'a delivery could not be recorded')
-      await releaseWebhook(db, webhook, this.#owner, clock.now() + SECOND).catch(() => undefined)
+      await this.#release(db, webhook, clock.now() + SECOND).catch(() => undefined)
     }
   }
 
   /** Sends a challenge, and records the result. A webhook that is disabled waits until it is enabled. */
   async #ask(webhook: WebhookTable): Promise<void> {
     const { db, clock } = this.#options
-    if (webhook.is_enabled === 0) return void (await releaseWebhook(db, webhook, this.#owner, null))
+    if (webhook.is_enabled === 0) return void (await this.#release(db, webhook, null))
     const at = clock.now()
     const proof = await this.#outgoing.ask(webhook, this.#stopping.signal)
     if ('waitMs' in proof || this.#isCut(proof)) return this.#putOff(webhook, proof)
@@ -195,7 +232,7 @@ export class WebhookWorker {
   async #putOff(webhook: WebhookTable, what: Later | object): Promise<void> {
     const { db, clock } = this.#options
     const waitMs = 'waitMs' in what ? what.waitMs : 0
-    await releaseWebhook(db, webhook, this.#owner, clock.now() + waitMs)
+    await this.#release(db, webhook, clock.now() + waitMs)
   }
 
   /** True if the attempt failed only because the service stops. */
@@ -206,7 +243,7 @@ export class WebhookWorker {
   async #clearAway(webhook: WebhookTable): Promise<void> {
     const { db, clock } = this.#options
     await db.transaction().execute(async (tx) => {
-      const row = await releaseWebhook(tx, webhook, this.#owner, clock.now())
+      const row = await this.#release(tx, webhook, clock.now())
       if (row) await clearAway(tx, row, CLEAR_AT_ONCE)
     })
   }
@@ -214,7 +251,7 @@ export class WebhookWorker {
   /** Releases a webhook whose queue is empty; a last check, under its lock, finds events that were queued since. */
   async #rest(webhook: WebhookTable): Promise<void> {
     await this.#options.db.transaction().execute(async (tx) => {
-      if (!(await releaseWebhook(tx, webhook, this.#owner, null))) return
+      if (!(await this.#release(tx, webhook, null))) return
       if (await nextDelivery(tx, webhook.webhook_id))
         await callWebhooks(tx, [webhook.webhook_id], this.#options.clock.now())
     })
@@ -227,7 +264,7 @@ export class WebhookWorker {
     const { db, clock } = this.#options
     await db.transaction().execute(async (tx) => {
       const pauseMs = error === null ? 0 : (CHALLENGE_BACKOFF_MS[webhook.challenges] ?? 0)
-      const row = await releaseWebhook(tx, webhook, this.#owner, clock.now() + pauseMs)
+      const row = await this.#release(tx, webhook, clock.now() + pauseMs)
       // A webhook that was deleted or got another URL does not use this result.
       if (!row || row.deleted_at !== null || row.url !== webhook.url) return
       const seen = { verification_error: error, challenged_at: at, challenges: row.challenges + 1 }
@@ -248,7 +285,7 @@ export class WebhookWorker {
     const verdict = verdictOn(attempts, attempt, next.is_first === 1)
     const nextRunAt = clock.now() + (verdict === 'pending' ? backoffAfter(attempts.length) : 0)
     await db.transaction().execute(async (tx) => {
-      const row = await releaseWebhook(tx, webhook, this.#owner, nextRunAt)
+      const row = await this.#release(tx, webhook, nextRunAt)
       if (!row) return
       const isOver = verdict === 'failing' || verdict === 'gone'
       // A failure counts neither against another address nor for a queue that was given up.
