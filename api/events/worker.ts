@@ -8,7 +8,8 @@ import { BATCH, forgetEvents, numberEvents } from './store.ts'
 import type { Streams } from './streams.ts'
 import type { NumberedEvent } from './types.ts'
 
-const LOOK_EVERY_MS = 200
+/** How often the relay looks for events whose notification was lost. */
+const LOOK_EVERY_MS = 1_000
 /** Every commit of every process notifies the relay; it waits this long, to handle many of them at once. */
 const GATHER_MS = 20
 const CLEAN_EVERY_MS = 60_000
