@@ -236,7 +236,7 @@ class History {
       if ((fault !== 'kill' && fault !== 'pause') || label === 'sleep' || label === 'timer') return
       const process = this.#installation.processes.find((one) => one.actor === actor)
       // PostgreSQL ends the transaction of a paused process; SQLite would make all others wait for it.
-      const locks = fault === 'pause' && (label === 'begin' || process?.isWriting)
+      const locks = fault === 'pause' && process?.isWriting
       if (!process || locks || !this.#faults.happens(fault)) return
       this.#countStop(process, fault)
       if (fault === 'kill') process.kill(this.#installation)
@@ -395,7 +395,7 @@ class History {
       else await scheduler.until(carryOut(), HOUR, what)
       for (let left = TOUR_MS; left === TOUR_MS || this.#auditor.isBusy; left -= 3_000) {
         if (left <= 0) return this.#broken(`every operation ends: ${what} did not`)
-        await scheduler.run(this.#auditor.isBusy ? 3_000 : this.#roundMs)
+        await scheduler.run(this.#auditor.isBusy ? 3_000 : 1_000 + this.#setup.lazyMs)
       }
       // After a fault, the host may need some time to match the rows again.
       const atRest = this.#setup.isRough ? [] : await this.#disks.brokenAtRest()

@@ -59,7 +59,7 @@ export class Scheduler implements Nature {
   lazyMs = 0
   /** Called after each chore. */
   onStep: (label: string) => void = () => {}
-  /** Called before each chore; it may let the actor die. */
+  /** Called before each chore; it may kill or pause the actor. */
   onChore: (actor: Actor, label: string) => void = () => {}
   /** Receives each line of the trace, if it is wanted. */
   onTrace: ((line: string) => void) | null = null
@@ -195,7 +195,8 @@ export class Scheduler implements Nature {
     const chore = this.#next(limit)
     if (!chore) return false
     this.onChore(chore.actor, chore.label)
-    if (chore.actor.isDead) return true
+    if (chore.actor.isDead || this.#waits(chore)) return true
+    chore.isOver = true
     this.steps += 1
     this.#atOnce += 1
     if (this.#atOnce > MOST_AT_ONCE) throw new Error(`an endless loop at ${chore.actor.name}: ${chore.label}`)
@@ -229,15 +230,18 @@ export class Scheduler implements Nature {
       const last = this.#ready.pop() as Chore // the list is not empty
       if (last !== chore) this.#ready[at] = last
       if (chore.isOver || chore.actor.isDead) continue
-      if (chore.actor.pausedUntil > this.#elapsed) {
-        chore.at = chore.actor.pausedUntil
-        this.#later.push(chore)
-        continue
-      }
-      chore.isOver = true
-      return chore
+      if (!this.#waits(chore)) return chore
     }
     return null
+  }
+
+  /** Puts off a chore of an actor that is paused. */
+  #waits(chore: Chore): boolean {
+    const { pausedUntil } = chore.actor
+    if (pausedUntil <= this.#elapsed) return false
+    chore.at = pausedUntil
+    this.#later.push(chore)
+    return true
   }
 }
 
