@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { Counts, FairQueue, inParallel, KeyedMutex, Semaphore } from './concurrency.ts'
+import { Counts, FairMutex, FairQueue, inParallel, KeyedMutex, Semaphore } from './concurrency.ts'
 
 /** Resolves after this many microtasks. */
 async function ticks(count: number): Promise<void> {
@@ -97,6 +97,20 @@ test('a fair queue serves one item of each key in turn, and a key that is closed
   expect([queue.shift(), queue.shift(), queue.shift()].map((next) => next?.item)).toEqual(['a2', 'c2', 'a3'])
   expect(queue.isEmpty).toBe(true)
   expect(queue.shift()).toBeUndefined()
+})
+
+test('a fair mutex does one piece of work at a time, of each key in turn, also after a failure', async () => {
+  const mutex = new FairMutex()
+  const { begun, work, most } = watched()
+  const failing = mutex.run('a', async () => Promise.reject(new Error('no paper')))
+  const rest = [1, 2, 3].map((id) => mutex.run('a', work(id, 2)))
+  const other = mutex.run('b', work(9, 2))
+  expect([mutex.callersOf('a'), mutex.callersOf('b')]).toEqual([4, 1])
+  await expect(failing).rejects.toThrow('no paper')
+  await Promise.all([...rest, other])
+  expect(begun).toEqual([1, 9, 2, 3])
+  expect([most(), mutex.callersOf('a')]).toEqual([1, 0])
+  expect(await mutex.run('a', async () => 'free')).toBe('free')
 })
 
 test('counts by key add up, and never become negative', () => {

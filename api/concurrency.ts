@@ -103,6 +103,33 @@ export class FairQueue<Item> {
   }
 }
 
+/** A mutex whose callers get it in turns of their keys, so that a key with many callers delays no other for long. */
+export class FairMutex {
+  readonly #waiting = new FairQueue<() => void>()
+  readonly #callers = new Counts()
+  #isTaken = false
+
+  /** The callers of a key that run or wait. */
+  callersOf(key: string): number {
+    return this.#callers.get(key)
+  }
+
+  async run<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
+    this.#callers.add(key, 1)
+    // The mutex is handed over, so it stays taken until nobody waits.
+    if (this.#isTaken) await new Promise<void>((begin) => this.#waiting.push(key, begin))
+    this.#isTaken = true
+    try {
+      return await work()
+    } finally {
+      this.#callers.add(key, -1)
+      const next = this.#waiting.shift()
+      if (next) next.item()
+      else this.#isTaken = false
+    }
+  }
+}
+
 /** Counts by key. Keys whose count is zero take no memory. */
 export class Counts {
   readonly #counts = new Map<string, number>()

@@ -65,12 +65,12 @@ const texts: Record<Payer['language'], Text> = {
 }
 
 /** Renders an invoice for a bank transfer as PDF, with the details that a bank requires. */
-export function transferPdf(transfer: Transfer, payer: Payer): Promise<Buffer> {
+export function transferPdf(accountId: string, transfer: Transfer, payer: Payer): Promise<Buffer> {
   const { reference, created_at, transfer_id } = transfer
   const { language } = payer
   const t = texts[language]
   return printed(
-    { title: reference, language, at: Date.parse(created_at) },
+    { accountId, title: reference, language, at: Date.parse(created_at) },
     async (sheet) => {
       sheet.line(t.title(reference, dayOf(language, created_at)), { isBold: true, size: LARGE })
       sheet.gap()

@@ -40,7 +40,8 @@ function pdfRoute({ db, clock, customerOf }: TransferOptions): Route {
     contentType: 'application/pdf',
     run: async ({ actor, loaded, setHeader }) => {
       setHeader('content-disposition', `attachment; filename="invoice-${loaded.reference}.pdf"`)
-      return transferPdf(transferView(loaded, clock.now()), await customerOf(db, actor.accountId))
+      const { accountId } = actor
+      return transferPdf(accountId, transferView(loaded, clock.now()), await customerOf(db, accountId))
     },
   })
 }

@@ -6,10 +6,10 @@ import { amountOf, dayOf, monthOf, textOf } from './text.ts'
 
 /** A document as PDF. The same document always has the same bytes. */
 export function documentPdf(details: DocumentFile): Promise<Buffer> {
-  const { language, number, issued_at, sha256, correction } = details
+  const { language, number, issued_at, sha256, correction, customer } = details
   const t = textOf(language)
   return printed(
-    { title: number, language, at: Date.parse(issued_at) },
+    { accountId: customer.account_id, title: number, language, at: Date.parse(issued_at) },
     async (sheet) => {
       heading(sheet, details)
       if (correction) return change(sheet, details, correction)

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
-import { Semaphore } from '../../concurrency.ts'
+import { FairMutex } from '../../concurrency.ts'
+import { ApiError, httpProblems } from '../../http/contract/problem.ts'
 
 // Points, on A4.
 const [LEFT, RIGHT, TOP, BOTTOM] = [50, 545, 50, 780]
@@ -10,19 +11,29 @@ const NORMAL = 9
 const ROW = 14
 
 /** A long document takes a second of CPU time and a megabyte for each page, so documents are printed one at a time. */
-const printing = new Semaphore(1)
+const printing = new FairMutex()
+/** The most documents of an account that are printed or wait, since each is in memory meanwhile. */
+const MOST_OF_ACCOUNT = 4
 
 /**
- * Prints a document as PDF, in A4. The same document always has the same bytes.
+ * Prints a document as PDF, in A4. The same document always has the same bytes. Accounts take turns.
  * @param write fills the pages from top to bottom
  * @param foot the text at the foot of each page, and its number
+ * @throws ApiError rate_limited if many documents of the account wait
  */
-export function printed(
-  about: { title: string; language: string; at: number },
+export async function printed(
+  about: { accountId: string; title: string; language: string; at: number },
   write: (sheet: Sheet) => Promise<void>,
   foot: { text: string; page: (number: number, of: number) => string },
 ): Promise<Buffer> {
-  return printing.run(async () => {
+  if (printing.callersOf(about.accountId) >= MOST_OF_ACCOUNT)
+    throw new ApiError(
+      httpProblems.rate_limited,
+      `An account can have ${MOST_OF_ACCOUNT} documents printed at once. Wait for one of them.`,
+      {},
+      { 'retry-after': '5' },
+    )
+  return printing.run(about.accountId, async () => {
     // The library and its fonts take memory that most processes never need.
     const { default: Pdf } = await import('pdfkit')
     const pdf = new Pdf({

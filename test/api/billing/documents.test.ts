@@ -293,6 +293,26 @@ test('numbers have no gaps, whatever fails and however many processes issue docu
   expect(new Set(rows.map(({ account_id }) => account_id)).size).toBe(51)
 })
 
+test('an account that requests a long PDF again and again has a few of them printed at once', async () => {
+  const t = await testApp(selling())
+  const { default_project_id: project_id } = (await t.call('GET', '/account/me')).body
+  const { accountId } = t
+  const item = { item_type: 'address' as const, project_id, hour: t.clock.now(), seconds: 3600, bytes: null }
+  const charges = Array.from({ length: 300 }, () => ({
+    ...{ accountId, type: 'charge' as const, amount: -100, description: '' },
+    charged: { ...item, item_id: uuid() },
+  }))
+  await t.db.transaction().execute((tx) => book(tx, charges, t.clock.now()))
+  await until(t, '2026-12-01T00:00:00Z')
+  const [own] = await documents(t)
+  const pdf = () => t.call('GET', `/account/documents/${own?.document_id}/content.pdf`)
+  const replies = await Promise.all(Array.from({ length: 16 }, pdf))
+  const refused = replies.filter(({ status }) => status === 429)
+  expect(refused[0]).toMatchObject({ body: { code: 'rate_limited' }, headers: { 'retry-after': '5' } })
+  expect(replies.filter(({ status }) => status === 200).length).toBe(16 - refused.length)
+  expect((await pdf()).status).toBe(200)
+})
+
 test('each legal entity has numbers of its own', async () => {
   const options = selling()
   const t = await testApp(options)
