@@ -121,7 +121,7 @@ export async function returnVolume(
       server_id === null
         ? (['detach_volume', 'detaching'] as const)
         : (['attach_volume', 'attaching'] as const)
-    await beginOperation(tx, type, { ...row, server_id: server_id ?? holder }, {}, now)
+    await beginOperation(tx, type, { ...row, server_id: server_id ?? holder }, { returns: true }, now)
     await updateVolume(tx, row, { status, updated_at: now })
   })
 }

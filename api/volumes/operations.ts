@@ -12,7 +12,8 @@ export function volumeSubject(volumeId: string): Subject {
 
 /** The types of operations on volumes, with the values that each keeps. */
 export interface VolumeOperations {
-  attach_volume: object
+  /** `returns`: the server has the volume already, and its machine gets it back. */
+  attach_volume: { returns?: true }
   detach_volume: object
   /** `before` is restored if the volume could not be grown. */
   resize_volume: { before: Pick<VolumeTable, 'size_gb' | 'price_month' | 'price_hour' | 'priced_at'> }

@@ -4,7 +4,7 @@ import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
 import { DriverError } from '../drivers/driver.ts'
 import type { Drivers } from '../drivers/drivers.ts'
-import { subjectIsGone } from '../operations/operations.ts'
+import { findActive, subjectIsGone } from '../operations/operations.ts'
 import {
   done,
   fail,
@@ -58,13 +58,20 @@ function procedure<Type extends VolumeOperation>(
     endsDone,
     read: ({ subject_id }: OperationTable) => getVolume(db, subject_id),
     conclude: async (operation, outcome, read) => {
-      if (outcome.status === 'failed') await undo?.(operation, read).catch(() => {})
+      if (undo && outcome.status === 'failed' && (await isHeld(db, operation)))
+        await undo(operation, read).catch(() => {})
       return async (tx) => {
         const volume = await lockVolume(tx, operation.subject_id)
         if (volume) await end(tx, volume, outcome, operation)
       }
     },
   })
+}
+
+/** True if the process still holds the operation: another one may have carried it out since its lease ran out. */
+async function isHeld(db: Database, operation: Omit<OperationTable, 'data'>): Promise<boolean> {
+  const active = await findActive(db, operation)
+  return active?.operation_id === operation.operation_id && active.lease_owner === operation.lease_owner
 }
 
 function unsupported(error: unknown) {
@@ -75,7 +82,7 @@ function unsupported(error: unknown) {
   )
 }
 
-function attaching({ clock, drivers }: ProcedureOptions): Parts<object> {
+function attaching({ clock, drivers }: ProcedureOptions): Parts<VolumeOperations['attach_volume']> {
   return {
     step: async (_operation, { volume_id, pool, size_gb, server_id }) => {
       const driver = drivers.at(pool)
@@ -84,11 +91,12 @@ function attaching({ clock, drivers }: ProcedureOptions): Parts<object> {
       if (server_id !== null) await driver.attachVolume(volume_id, server_id)
       return undefined
     },
-    undo: async ({ server_id }, { volume_id, pool }) => {
-      if (server_id !== null) await drivers.at(pool).detachVolume(volume_id, server_id)
+    undo: async ({ server_id, data }, { volume_id, pool }) => {
+      if (server_id !== null && !data.returns) await drivers.at(pool).detachVolume(volume_id, server_id)
     },
-    end: async (tx, volume, { status }) => {
-      const after = status === 'succeeded' ? ({ status: 'attached' } as const) : DETACHED
+    end: async (tx, volume, { status }, { data }) => {
+      const isKept = status === 'succeeded' || data.returns
+      const after = isKept ? ({ status: 'attached' } as const) : DETACHED
       await updateVolume(tx, volume, { ...after, updated_at: clock.now() })
     },
   }

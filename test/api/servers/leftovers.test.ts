@@ -91,6 +91,21 @@ test('a volume that is attached or detached by a late command is brought back to
   expect(await places()).toEqual(['attached', second, second])
 })
 
+test('a server keeps a volume that could not be brought back to its machine yet', async () => {
+  const t = await testApp()
+  const server_id = await make(t)
+  const { volume_id, change, places } = await volumeOf(t)
+  await change('attach', { server_id })
+  await t.driver.detachVolume(volume_id, server_id)
+  vi.spyOn(t.driver, 'attachVolume').mockRejectedValueOnce(
+    new DriverError('unsupported', 'Not before its next start.'),
+  )
+  await sweepLater(t)
+  expect(await places()).toEqual(['attached', server_id, null])
+  await sweepLater(t)
+  expect(await places()).toEqual(['attached', server_id, server_id])
+})
+
 test('a volume that a machine cannot give back stays free for its owner', async () => {
   const t = await testApp()
   const server_id = await make(t)

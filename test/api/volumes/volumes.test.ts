@@ -1,6 +1,10 @@
+import pino from 'pino'
 import { expect, test, vi } from 'vitest'
 import { parseCatalog } from '../../../api/catalog/file.ts'
 import { DriverError } from '../../../api/drivers/driver.ts'
+import { Engine } from '../../../api/operations/engine.ts'
+import { noPeers } from '../../../api/processes/peers.ts'
+import { volumeProcedures } from '../../../api/volumes/procedures.ts'
 import { catalogText, type TestApp, testApp } from '../../harness/app.ts'
 import { issues, make } from '../harness/ordering.ts'
 
@@ -126,6 +130,36 @@ test('a volume that could not be attached is available again', async () => {
     error: { code: 'not_supported', message: expect.stringContaining('Stop it') },
   })
   expect(await shown(t, id)).toMatchObject({ status: 'available', server_id: null })
+})
+
+/** A process that shares the database with that of the test. */
+function otherProcess({ db, clock, drivers }: TestApp): Engine {
+  const procedures = { volume: volumeProcedures({ db, clock, drivers }) }
+  const log = pino({ level: 'silent' })
+  return new Engine({ db, clock, log, procedures, peers: noPeers(), ended: async () => {} })
+}
+
+test('a server keeps the volume that a process gave it after another one stood still and failed', async () => {
+  const t = await testApp()
+  const server = await make(t)
+  const id = await create(t)
+  const [begun, late] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  vi.spyOn(t.driver, 'attachVolume').mockImplementationOnce(async () => {
+    begun.resolve()
+    await late.promise
+    throw new DriverError('unsupported', 'until its next start')
+  })
+  await t.call('POST', `/volumes/${id}/attach`, { server_id: server })
+  await t.app.engine.tick()
+  await begun.promise
+  t.clock.advance(31_000)
+  const other = otherProcess(t)
+  await other.tick()
+  await other.settled()
+  late.resolve()
+  await t.app.engine.settled()
+  expect(await shown(t, id)).toMatchObject({ status: 'attached', server_id: server })
+  expect(await holder(t, id)).toBe(server)
 })
 
 test('a volume that a running server can’t give back stays attached', async () => {
