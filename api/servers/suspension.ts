@@ -1,4 +1,5 @@
-import { findAccount } from '../accounts/accounts.ts'
+import { findAccount, lockAccount } from '../accounts/accounts.ts'
+import { isClosed } from '../accounts/status.ts'
 import type { AccountTable } from '../accounts/tables.ts'
 import { fundsLeft } from '../billing/ledger.ts'
 import type { Clock } from '../clock.ts'
@@ -58,8 +59,8 @@ export async function suspendAndResume(options: SuspensionOptions): Promise<void
         inTransactions(db, await resumable(db), (tx, { server_id }) => resume(tx, server_id, options)),
       () => deleteOrKeep(options),
       async () =>
-        inTransactions(db, await snapshotsOfClosed(db, clock.now() - CLOSED_MS), (tx, { snapshot_id }) =>
-          dropSnapshot(tx, snapshot_id, clock.now()),
+        inTransactions(db, await snapshotsOfClosed(db, clock.now() - CLOSED_MS), (tx, copy) =>
+          dropOfClosed(tx, copy, clock.now()),
         ),
     ])
   } finally {
@@ -70,6 +71,16 @@ export async function suspendAndResume(options: SuspensionOptions): Promise<void
 /** Days between the closing of an account and the deletion of its servers, in which the operator can reopen it. */
 export const CLOSED_DAYS = 7
 const CLOSED_MS = CLOSED_DAYS * 24 * 3600_000
+
+/** Deletes a copy of a closed account, unless the account was reopened since the copies were listed. */
+async function dropOfClosed(
+  tx: Queries,
+  { snapshot_id, account_id }: { snapshot_id: string; account_id: string },
+  now: number,
+): Promise<void> {
+  await lockAccount(tx, account_id)
+  if (await isClosed(tx, account_id)) await dropSnapshot(tx, snapshot_id, now)
+}
 
 /**
  * Sets the time at which suspended servers will be deleted, and deletes those whose time has come. An announced time

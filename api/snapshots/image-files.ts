@@ -135,7 +135,10 @@ export async function receivePart(
   } catch (error) {
     if (!(error instanceof DriverError)) throw error
     // The host lost the file: the upload begins again.
-    if (error.code === 'not_found') throw offsetProblem(await resetUpload(db, snapshot_id, clock.now()))
+    if (error.code === 'not_found')
+      throw offsetProblem(
+        (await changed(db, row, { uploaded_bytes: 0, updated_at: clock.now() })).uploaded_bytes,
+      )
     throw new ApiError(
       httpProblems.backend_unavailable,
       'The host of the image has no room, or does not answer. What was uploaded is kept; go on later.',
@@ -143,8 +146,27 @@ export async function receivePart(
       { 'retry-after': '60' },
     )
   }
-  const change = { uploaded_bytes: offset + bytes, updated_at: clock.now() }
-  const kept = await changeUpload(db, snapshot_id, offset, change)
+  return changed(db, row, { uploaded_bytes: offset + bytes, updated_at: clock.now() })
+}
+
+/**
+ * Changes how much of a file its host has, unless another part was counted meanwhile.
+ * @throws ApiError image_not_found, image_not_uploading, upload_offset
+ */
+async function changed(
+  db: Queries,
+  { snapshot_id, uploaded_bytes }: SnapshotTable,
+  change: Pick<SnapshotTable, 'uploaded_bytes' | 'updated_at'>,
+): Promise<SnapshotTable> {
+  const kept = await db
+    .updateTable('snapshots')
+    .set(change)
+    .where('snapshot_id', '=', snapshot_id)
+    .where('status', '=', 'uploading')
+    .where('uploaded_bytes', '=', uploaded_bytes)
+    .where('deleted_at', 'is', null)
+    .returningAll()
+    .executeTakeFirst()
   if (kept) return kept
   const now = await db
     .selectFrom('snapshots')
@@ -154,25 +176,6 @@ export async function receivePart(
     .executeTakeFirst()
   requireUploading(found(now, imageProblems.image_not_found))
   throw offsetProblem(Number(now?.uploaded_bytes))
-}
-
-/** Counts a part that the host has, unless another one was counted meanwhile. */
-function changeUpload(db: Queries, snapshotId: string, offset: number, change: Partial<SnapshotTable>) {
-  return db
-    .updateTable('snapshots')
-    .set(change)
-    .where('snapshot_id', '=', snapshotId)
-    .where('status', '=', 'uploading')
-    .where('uploaded_bytes', '=', offset)
-    .where('deleted_at', 'is', null)
-    .returningAll()
-    .executeTakeFirst()
-}
-
-/** @returns the offset from which the upload continues */
-async function resetUpload(db: Queries, snapshotId: string, now: number): Promise<number> {
-  await writeSnapshot(db, snapshotId, { uploaded_bytes: 0, updated_at: now })
-  return 0
 }
 
 function requireUploading({ status }: SnapshotTable): void {
@@ -234,8 +237,11 @@ export async function dropIdleUploads(db: Database, before: number, limit: numbe
     .where('account_id', 'not in', frozenAccounts(db))
     .limit(limit)
     .execute()
-  await inTransactions(db, idle, (tx, { snapshot_id }) =>
-    dropSnapshot(tx, snapshot_id, before + UPLOAD_DAYS * 24 * 3600_000),
-  )
+  await inTransactions(db, idle, async (tx, { snapshot_id }) => {
+    const row = await lockSnapshot(tx, snapshot_id)
+    // The customer may have continued it since the list was read.
+    if (row?.status === 'uploading' && row.updated_at < before)
+      await dropSnapshot(tx, snapshot_id, before + UPLOAD_DAYS * 24 * 3600_000)
+  })
   return idle.length
 }

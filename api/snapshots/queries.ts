@@ -35,7 +35,7 @@ const SOME = 200
 const ofClosed = prepared((db, { moment }: { moment: number }) =>
   db
     .selectFrom('snapshots')
-    .select('snapshot_id')
+    .select(['snapshot_id', 'account_id'])
     .where('deleted_at', 'is', null)
     .where('account_id', 'in', closedBefore(db, moment))
     .limit(SOME),

@@ -280,6 +280,7 @@ function removeConcluder({ clock }: ProcedureOptions): Procedure<object, ServerT
         number: null,
         networks: '[]',
         password: null,
+        rescue_login: null,
         user_data: null,
         ssh_keys: '[]',
         host_keys: '[]',

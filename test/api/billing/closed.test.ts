@@ -2,8 +2,9 @@
 import { expect, test } from 'vitest'
 import { changeStatus } from '../../../api/accounts/accounts.ts'
 import { quotas } from '../../../api/features.ts'
-import { reprieveAll } from '../../../api/servers/suspension.ts'
+import { reprieveAll, suspendAndResume } from '../../../api/servers/suspension.ts'
 import { type TestApp, testApp } from '../../harness/app.ts'
+import { beforeNextTransaction } from '../harness/faults.ts'
 import { make } from '../harness/ordering.ts'
 
 const DAY = 24 * 3600_000
@@ -73,4 +74,18 @@ test('the servers of a reopened account without money are not deleted at the tim
   await look(t, 2)
   const told = new Date(t.clock.now() + 30 * DAY).toISOString()
   expect(await shown(t, id)).toEqual({ status: 'suspended', delete_at: told })
+})
+
+test('a snapshot stays if its account is reopened while the snapshots of closed accounts are deleted', async () => {
+  const t = await testApp()
+  const server_id = await make(t)
+  const { snapshot_id } = (await t.call('POST', '/snapshots', { server_id })).body
+  await t.finish()
+  await t.call('DELETE', `/servers/${server_id}`)
+  await t.finish()
+  await close(t)
+  t.clock.advance(8 * DAY)
+  beforeNextTransaction(t.db, () => reopen(t))
+  await suspendAndResume({ ...t, engine: t.app.engine, graceMs: 0, keepSuspendedMs: null })
+  expect((await t.call('GET', `/snapshots/${snapshot_id}`)).body.status).toBe('available')
 })

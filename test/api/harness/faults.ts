@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { onTestFinished } from 'vitest'
+import { onTestFinished, vi } from 'vitest'
 import { type Database, isSqlite } from '../../../api/database/database.ts'
 
 /**
@@ -19,5 +19,19 @@ export async function refuse(db: Database, change: string, rows: string): Promis
   // The next test uses the same database.
   onTestFinished(async () => {
     await sql`DROP FUNCTION refuse() CASCADE`.execute(db)
+  })
+}
+
+/** Lets something happen before the next transaction of a process that stood still. */
+export function beforeNextTransaction(db: Database, happen: () => Promise<unknown>): void {
+  const begin = db.transaction.bind(db)
+  vi.spyOn(db, 'transaction').mockImplementationOnce(() => {
+    const next = begin()
+    const execute = next.execute.bind(next)
+    next.execute = async (run) => {
+      await happen()
+      return execute(run)
+    }
+    return next
   })
 }

@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { parseCatalog } from '../../../api/catalog/file.ts'
 import { DriverError } from '../../../api/drivers/driver.ts'
+import { dropIdleUploads } from '../../../api/snapshots/image-files.ts'
 import { catalogText, type TestApp, testApp } from '../../harness/app.ts'
+import { beforeNextTransaction } from '../harness/faults.ts'
 import { issues, make, order as orderOf } from '../harness/ordering.ts'
 
 const MIB = 2 ** 20
@@ -172,12 +174,11 @@ test('a part that reaches the host after the file became an image leaves the ima
   const id = await announced(t, file.length)
   const receive = t.driver.receive.bind(t.driver)
   const [begun, late] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  t.driver.receive = async (...part) => {
-    t.driver.receive = receive
+  vi.spyOn(t.driver, 'receive').mockImplementationOnce(async (...part) => {
     begun.resolve()
     await late.promise
     return receive(...part)
-  }
+  })
   const first = send(t, id, file, 0)
   await begun.promise
   expect((await send(t, id, file, 0)).status).toBe(200)
@@ -187,6 +188,34 @@ test('a part that reaches the host after the file became an image leaves the ima
   expect((await first).body.code).toBe('image_not_uploading')
   expect((await image(t, id)).status).toBe('available')
   expect([...(await t.driver.listSnapshots())]).toMatchObject([[id, { isReady: true }]])
+})
+
+test('an upload that its customer continues at the last moment is not deleted as idle', async () => {
+  const t = await testApp()
+  const file = diskOf(MIB)
+  const id = await announced(t, file.length)
+  t.clock.advance(4 * DAY_MS)
+  beforeNextTransaction(t.db, () => send(t, id, file, 0))
+  expect(await dropIdleUploads(t.db, t.clock.now() - 3 * DAY_MS, 10)).toBe(1)
+  expect(await image(t, id)).toMatchObject({ status: 'uploading', uploaded_bytes: MIB })
+})
+
+test('a request that learns late that the host had lost the file begins no upload again', async () => {
+  const t = await testApp()
+  const file = diskOf(MIB)
+  const id = await announced(t, file.length)
+  const [begun, late] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  vi.spyOn(t.driver, 'receive').mockImplementationOnce(async () => {
+    begun.resolve()
+    await late.promise
+    throw new DriverError('not_found', 'lost')
+  })
+  const first = send(t, id, file, 0)
+  await begun.promise
+  expect((await send(t, id, file, 0)).body.uploaded_bytes).toBe(MIB)
+  late.resolve()
+  expect((await first).body).toMatchObject({ code: 'upload_offset', uploaded_bytes: MIB })
+  expect((await image(t, id)).uploaded_bytes).toBe(MIB)
 })
 
 /** A server of files, of which a test decides how it replies. */

@@ -81,6 +81,16 @@ test('no password of a rescue system is stored readable, nor kept with its opera
   expect(seen.body.ssh.password).toBeNull()
 })
 
+test('nothing of the login of a rescue system is kept once its server is deleted', async () => {
+  const t = await testApp()
+  const id = await make(t)
+  await turn(t, id, 'rescue')
+  await t.call('DELETE', `/servers/${id}`)
+  await t.finish()
+  const server = await t.db.selectFrom('servers').selectAll().executeTakeFirstOrThrow()
+  expect(server).toMatchObject({ deleted_at: expect.any(Number), rescue_login: null })
+})
+
 test('in rescue a server stops, starts, reboots and recovers into the rescue system', async () => {
   const t = await testApp()
   const id = await make(t)
