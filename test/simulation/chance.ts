@@ -1,4 +1,4 @@
-/** A sequence of numbers that a seed determines. */
+/** A sequence of random numbers that a seed determines. */
 export class Chance {
   #state: number
 

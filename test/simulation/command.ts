@@ -13,13 +13,13 @@ import { shrink } from './shrink.ts'
 const USAGE = `Usage: npm run simulate -- [--months <n> | --seconds <n>] [--seed <n>]
        npm run simulate -- --planted <n> [--seeds <n>] [--seed <n>]
 
-Lives months of an installation under faults, each determined by its seed, and checks what must hold. A history that
-breaks a promise is shortened and told.
+Simulates months of an installation under faults, each determined by its seed, and checks its promises. A history that
+breaks a promise is shortened and printed.
 
   --months <n>   number of histories (default: 1)
   --seconds <n>  begins no further history after this time
   --seed <n>     seed of the first history; the next ones follow (default: 1)
-  --once         lives each history once, and does not compare it with a second time
+  --once         simulates each history once, and does not compare it with a repetition
   --postgres     keeps the database in a real PostgreSQL (default: SQLite)
   --strict       checks after every step, instead of as often as the seed has drawn
   --whole        does not shorten histories that fail
@@ -91,7 +91,7 @@ async function liveOnce(seed: number, { strict, trace, story, once, postgres }: 
   if (story) for (const line of outcome.story) console.log(line)
   const again = once ? outcome : await live(seed, options)
   if (again.hash !== outcome.hash)
-    outcome.violations.push('a seed determines its history: the second time it was another one')
+    outcome.violations.push('a seed determines its history: its repetition was different')
   return outcome
 }
 
@@ -133,6 +133,6 @@ async function findAll(count: number, { seed, seeds }: Values): Promise<void> {
     console.log(found ? `${at} ${name}: seed ${found[1]}: ${found[2]}` : `${at} ${name}: NOT FOUND`)
   }
   for (const name of missed) console.log(`not found in ${seeds} histories: ${name}`)
-  console.log(`${all.length - missed.length} of ${all.length} planted bugs found`)
+  console.log(`${all.length - missed.length} of ${all.length} planted mistakes found`)
   process.exitCode = missed.length > 0 ? 1 : 0
 }

@@ -47,7 +47,9 @@ function recount(credits: readonly CreditRow[], entries: readonly EntryRow[]): s
       if (kind === 'credit') {
         if (amount === 0 - (rest ?? 0)) ended.set(id, -amount)
         else
-          broken.push(`a credit ends once, with what is left of it: ${id} with ${-amount} instead of ${rest}`)
+          broken.push(
+            `a credit expires once, with its unspent rest: ${id} with ${-amount} instead of ${rest}`,
+          )
         left.delete(id)
       }
       const sum = [...left.values()].reduce((all, each) => all + each, 0)
@@ -63,7 +65,9 @@ function recount(credits: readonly CreditRow[], entries: readonly EntryRow[]): s
       if (unspent !== wanted || !granted.has(id))
         return [`charges use credit first: ${id} has ${unspent} of ${amount} left instead of ${wanted}`]
       if (expired === (ended.get(id) ?? 0)) return []
-      return [`what a credit ends with is booked: ${id} with ${expired} instead of ${ended.get(id) ?? 0}`]
+      return [
+        `the rest of an expired credit is booked: ${id} with ${expired} instead of ${ended.get(id) ?? 0}`,
+      ]
     }),
   ]
 }

@@ -143,9 +143,11 @@ export class Client {
     this.#judge(method, path, reply)
     if (reply.status < 300) this.#requireOwn(path, reply, sentAt)
     if (method !== 'GET' && reply.status < 300 && !isAllowed && !this.#mayChange(path))
-      this.#world.broken(`nobody changes what their role does not allow: ${this.name} ${method} ${path}`)
+      this.#world.broken(
+        `nobody changes anything that their role does not allow: ${this.name} ${method} ${path}`,
+      )
     if (this.#world.isCalm && !isRepeat && reply.status < 300 && senseless.includes(pair))
-      this.#world.broken(`what makes no sense is refused: ${pair}`)
+      this.#world.broken(`an action that a status does not allow is refused: ${pair}`)
     if (key !== undefined && reply.status < 300)
       this.#compare(`${method} ${path}`, key, { text: answer.body, at: sentAt })
     return reply
@@ -218,7 +220,7 @@ export class Client {
     for (const { table, id } of shownIn(path, body)) {
       const owner = ownerOf(table, id)
       if (owner !== undefined && owner !== accountId)
-        broken(`nobody sees what is another's: ${this.name} ${path} shows ${id}`)
+        broken(`no account sees objects of another account: ${this.name} ${path} shows ${id}`)
     }
   }
 
@@ -234,7 +236,9 @@ export class Client {
     sometimes(`${method} ${status}`)
     if (typeof body?.code === 'string') sometimes(`the reply ${body.code}`)
     if (status >= 500 && status !== 503)
-      broken(`no request fails inside: ${method} ${path} was answered with ${status}: ${text.slice(0, 300)}`)
+      broken(
+        `no request causes an internal error: ${method} ${path} was answered with ${status}: ${text.slice(0, 300)}`,
+      )
     for (const secret of secrets)
       if (text.includes(secret)) broken(`a secret is shown once: a reply to ${method} ${path} has one`)
   }

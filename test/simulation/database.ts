@@ -10,7 +10,7 @@ export interface DatabaseSeam {
   before(label: string): Promise<void>
   /** @throws the error that the program gets although the statement took effect */
   after(label: string, isWrite: boolean): Promise<void>
-  /** Learns which tables a commit has changed. */
+  /** Called with the tables that a commit has changed. */
   wrote(tables: Iterable<string>): void
   now(): number
 }
@@ -66,7 +66,7 @@ class SeamDriver extends SqliteDriver {
   }
 }
 
-/** True if a statement may have changed rows: one that returns none of them has changed none. */
+/** True if a statement may have changed rows. A query that returns no rows has changed none. */
 function hasChanged({ rows, numAffectedRows }: QueryResult<unknown>): boolean {
   return rows.length > 0 || numAffectedRows === undefined || numAffectedRows > 0n
 }
@@ -77,7 +77,7 @@ function translated(query: CompiledQuery): CompiledQuery {
 }
 
 interface Facts {
-  /** See labelOf. */
+  /** The verb of the statement and its first table. */
   label: string
   /** All tables that the statement changes. */
   changes: readonly string[]

@@ -116,7 +116,7 @@ export class Disks {
     const source = spec.image && 'snapshotId' in spec.image ? spec.image.snapshotId : null
     const isUnrestored = row.status === 'restoring' && source === null
     if (row.deleted_at === null && (isUnrestored || source !== row.snapshot_id))
-      this.#broken(`a disk is created from what was ordered: ${row.server_id} from ${source}`)
+      this.#broken(`a disk is created from the source that was ordered: ${row.server_id} from ${source}`)
     const [from] = this.#auditor.rows<{ account_id: string }>(
       'SELECT account_id FROM snapshots WHERE snapshot_id = ?',
       String(source),
@@ -156,7 +156,7 @@ export class Disks {
     const file = this.#hall.received.get(id)?.subarray(0, bytes)
     if (state === 'failed' || bytes === undefined || !file) return result
     if (file.length !== bytes || !file.equals(fileOf(bytes, file[0] ?? 0)))
-      this.#broken(`an image is made of the whole of one file: ${id} of ${file.length} bytes, not ${bytes}`)
+      this.#broken(`an image is made of one whole file: ${id} of ${file.length} bytes, not ${bytes}`)
     return result
   }
 
@@ -190,12 +190,16 @@ export class Disks {
       ...servers.flatMap(({ server_id, status, has_disk, rescue_id }) => {
         const power = machines.get(server_id)?.power ?? 'absent'
         if (!isExpected(status, has_disk === 1, power))
-          return [`a machine is what its server says: ${server_id} is ${status}, its machine ${power}`]
+          return [
+            `the power of a machine matches the status of its server: ${server_id} is ${status}, its machine ${power}`,
+          ]
         if (status === 'running' && this.#hall.rescueOf(server_id) !== rescue_id)
-          return [`a machine runs the system that its server says: ${server_id} has the rescue ${rescue_id}`]
+          return [
+            `a machine runs the system that the row of its server names: ${server_id} has the rescue ${rescue_id}`,
+          ]
         const written = this.#written.get(server_id)
         if (written === undefined || power === 'absent' || this.#hall.dataOf(server_id) === written) return []
-        return [`a disk has what was written last: ${server_id} misses ${written}`]
+        return [`a disk has the data that was written last: ${server_id} misses ${written}`]
       }),
     ]
   }

@@ -73,13 +73,13 @@ export class Office {
     return [
       ...lost.map(
         ({ bank_transaction_id: id, amount_rub }) =>
-          `what arrived is booked as it arrived: ${id} with ${amount_rub}, here ${booked.get(id)}`,
+          `a bank transfer is booked as it arrived: ${id} with ${amount_rub}, here ${booked.get(id)}`,
       ),
       ...(rows.length === booked.size ? [] : ['a transaction of the bank is booked once']),
       ...[...this.#written].flatMap(([id, written]) =>
         written
           .filter((text) => texts(id).some((messages) => !messages.includes(text)))
-          .map((text) => `what was written about a complaint is kept: ${text} of ${id}`),
+          .map((text) => `messages about a complaint are kept: ${text} of ${id}`),
       ),
     ]
   }
@@ -131,7 +131,7 @@ export class Office {
     })
   }
 
-  /** Tells both customers about the new ownership. */
+  /** Updates what both customers know about the owner of a server. */
   #handOver(server: string, from: Known, { known: to, accountId }: Customer): void {
     const isTheirs = (id: string) => this.#auditor.ownerOf('snapshots', id) === accountId
     to.snapshots.push(...from.snapshots.filter(isTheirs))
@@ -160,7 +160,7 @@ export class Office {
     if (slip.reply?.status !== 200) return [...done, slip]
     return [
       ...done,
-      { ...slip, broken: `a transaction of the bank has one sum: ${arrival.bank_transaction_id}` },
+      { ...slip, broken: `a transaction of the bank has one amount: ${arrival.bank_transaction_id}` },
     ]
   }
 
@@ -186,7 +186,7 @@ export class Office {
     return done
   }
 
-  /** A repeat on the same day is the same offer; on another day the code is taken. */
+  /** Offers a promo code. A repeat on the same day is the same offer; on another day the code is taken. */
   #offer(at: number, chance: Chance): Promise<Done> {
     const expires = Math.ceil(this.#world.scheduler.now() / DAY) * DAY + 5 * DAY
     const terms = { amount_rub: `${10 * 9 ** at}.00`, credit_days: 1 + 2 * at, max_uses: 1 + at }

@@ -81,7 +81,7 @@ async function visit(
   await Promise.all(hints)
 }
 
-/** Tells customers what is for sale. */
+/** Gives the customers the offers of the catalogue. */
 export async function findOffer(customers: readonly Customer[], chance: Chance): Promise<void> {
   const { client } = customers[0] as Customer // there are at least two
   const templates = await client.send(chance, 'GET', '/templates')

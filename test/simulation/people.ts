@@ -24,7 +24,10 @@ export function mayChange(role: Role | undefined, path: string): boolean {
   return allowed.includes(area)
 }
 
-/** Makes people with each role members of an account. @returns their signed-in browsers, and ids as members */
+/**
+ * Adds people with each role to an account.
+ * @returns their signed-in browsers, and ids as members
+ */
 export function enroll(
   db: Database,
   clock: Clock,

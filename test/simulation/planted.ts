@@ -16,7 +16,7 @@ const plant = (name: string, file: string, ...texts: string[]): Planted => ({
 export const planted: readonly Planted[] = [
   // Operations
   plant(
-    'a lease is not looked at when work is claimed',
+    'leases are ignored when work is claimed',
     'operations/store.ts',
     "eb('lease_until', '<=', look.now), isFeasible",
     'isFeasible',
@@ -122,7 +122,7 @@ export const planted: readonly Planted[] = [
     'return',
   ),
   plant(
-    'the balance of an entry is that of before',
+    'the balance of an entry leaves out the entry itself',
     'billing/ledger.ts',
     'balance_after: ledger.balance,',
     'balance_after: balance_before,',
@@ -153,7 +153,7 @@ export const planted: readonly Planted[] = [
     '',
   ),
   plant(
-    'a server whose balance is used up runs on',
+    'a server keeps running when the balance is used up',
     'servers/suspension.ts',
     'return (await fundsLeft(tx, account_id)) > 0 ? null : SUSPENDED',
     'return null',
@@ -227,19 +227,19 @@ export const planted: readonly Planted[] = [
     'return true',
   ),
   plant(
-    'an operation changes a server that was not locked for it',
+    'an operation changes a server whose row it did not lock',
     'servers/lifecycle/reconcile.ts',
     'if (server && watchedIn.includes(server.status)) await write(tx, server)',
     'if (server) await write(tx, server)',
   ),
   plant(
-    'a machine that died stays down',
+    'a machine that died is not restarted',
     'servers/lifecycle/reconcile.ts',
     'await this.#restart(serverId)\n  }\n\n  /** Starts',
     '}\n\n  /** Starts',
   ),
   plant(
-    'leftovers of processes are not swept',
+    'leftovers of dead processes are not removed',
     'servers/lifecycle/reconcile.ts',
     'await endLeftovers(this.#options)',
     '',
@@ -270,7 +270,7 @@ export const planted: readonly Planted[] = [
   ),
   // Events, webhooks, requests
   plant(
-    'an event gets a position that another has',
+    'two events get the same position',
     'events/store.ts',
     '.set({ position: last + events.length })',
     '.set({ position: last + events.length - 1 })',
@@ -282,7 +282,7 @@ export const planted: readonly Planted[] = [
     '.set({ position: last + events.length + 1 })',
   ),
   plant(
-    'webhooks miss the events of a batch but the first',
+    'webhooks get only the first event of a batch',
     'events/store.ts',
     'await publish(tx, events)',
     'await publish(tx, events.slice(0, 1))',
@@ -312,7 +312,7 @@ export const planted: readonly Planted[] = [
     '.set({ made_id: null })',
   ),
   plant(
-    'an address is given to two',
+    'an address is assigned twice',
     'addresses/taking.ts',
     "    .where('released_at', 'is not', null)\n    .execute()\n}\n\nfunction heldBack",
     '    .execute()\n}\n\nfunction heldBack',
@@ -355,13 +355,13 @@ export const planted: readonly Planted[] = [
     '',
   ),
   plant(
-    'a volume takes no room in its pool',
+    'a volume reserves no capacity of its pool',
     'volumes/volumes.ts',
     'reserve(size_gb)\n    return row',
     'return row',
   ),
   plant(
-    'a deleted volume keeps its room',
+    'a deleted volume keeps its reserved capacity',
     'volumes/procedures.ts',
     'await giveBack(tx, volume, volume.size_gb)',
     '',
@@ -409,7 +409,7 @@ export const planted: readonly Planted[] = [
     'return',
   ),
   plant(
-    'members can do what owners can',
+    'members have the rights of owners',
     'people/access.ts',
     'scopes: roleScopes[role] }',
     'scopes: roleScopes.owner }',
@@ -439,7 +439,7 @@ export const planted: readonly Planted[] = [
     "status === 'succeeded' ? await this.#refundsOf(providerId) : []",
     '[]',
   ),
-  // Moves, bank transfers, credit, and what is written to customers
+  // Moves, bank transfers, credit, complaints and announcements
   plant(
     'a bank transfer that is sent again is added up again',
     'transfers/transfers.ts',
@@ -453,7 +453,7 @@ export const planted: readonly Planted[] = [
     'reference: null && `bank:',
   ),
   plant(
-    'a moved server is paid by the account before',
+    'a moved server is charged to its former account',
     'billing/hand-over.ts',
     'const taken = { ...item, account_id: to }',
     'const taken = item',
@@ -501,26 +501,21 @@ export const planted: readonly Planted[] = [
     '    if (row.closed_at === 0)\n      throw',
   ),
   plant(
-    'the mails of an announcement have no end',
+    'the mails of an announcement never end',
     'announcements/mailing.ts',
     '{ mailed_at: clock.now() }',
     '{ mailed_to: due.mailed_to }',
   ),
   // Files of customers
+  plant('an incomplete part of an upload counts', 'http/server/part.ts', 'if (left !== 0)', 'if (left < 0)'),
   plant(
-    'a part of an upload counts although it broke off',
-    'http/server/part.ts',
-    'if (left !== 0)',
-    'if (left < 0)',
-  ),
-  plant(
-    'files on their way have no bound',
+    'pending files have no quota',
     'snapshots/image-files.ts',
     'await requireRoom(tx, account, fileQuota, billedGb(content_bytes ?? 1))',
     '',
   ),
   plant(
-    'a fetched file may change while it is fetched',
+    'a file may change while it is downloaded',
     'snapshots/image-import.ts',
     'else if (total !== data.total || version !== data.version)',
     'else if (total !== data.total)',
@@ -532,7 +527,7 @@ export const planted: readonly Planted[] = [
     "    .where('updated_at', '<', 0)\n",
   ),
   plant(
-    'an image is made of what has arrived so far',
+    'an image is made of an incomplete upload',
     'snapshots/image-files.ts',
     'if (kept.uploaded_bytes !== kept.content_bytes) throw offsetProblem(kept.uploaded_bytes)',
     '',

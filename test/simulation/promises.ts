@@ -89,12 +89,12 @@ export const always: Readonly<Record<string, string>> = {
         WHERE deleted_at IS NULL AND item_type <> 'backup' GROUP BY 1, 2) u USING (account_id)
     WHERE used > coalesce(json_extract(quotas, '$.' || kind), CASE kind WHEN 'volumes' THEN 20
       WHEN 'volumes_gb' THEN 4096 WHEN 'snapshots' THEN 20 ELSE 10 END)`,
-  'files on their way to images are within the quota of their account': `
+  'pending files are within the quota of their account': `
     SELECT a.account_id AS what FROM accounts a JOIN snapshots n USING (account_id)
     WHERE n.deleted_at IS NULL AND n.status IN ('uploading', 'creating') AND n.item_type IN ('image', 'iso')
     GROUP BY a.account_id
     HAVING sum(n.content_bytes) > 1073741824 * coalesce(json_extract(a.quotas, '$.image_files_gb'), 200)`,
-  'an upload has at most what was announced, and an image all of it': `
+  'an upload has at most the announced bytes, and an image has all of them': `
     SELECT snapshot_id || ' ' || status || ' ' || uploaded_bytes AS what FROM snapshots
     WHERE uploaded_bytes > content_bytes
       OR (status <> 'uploading' AND uploaded_bytes > 0 AND uploaded_bytes <> content_bytes AND deleted_at IS NULL)`,
@@ -103,7 +103,7 @@ export const always: Readonly<Record<string, string>> = {
     WHERE status = 'available' AND deleted_at IS NULL AND coalesce(bytes, 0) <= 0`,
   'an account with people has an owner': `
     SELECT account_id AS what FROM members GROUP BY account_id HAVING sum(role = 'owner') = 0`,
-  'a port of the host leads to one server': `
+  'a port of the host forwards to one server': `
     SELECT protocol || ' ' || host_port AS what FROM ports GROUP BY protocol, host_port HAVING count(*) > 1`,
   'a port of the host is in the range': `
     SELECT host_port AS what FROM ports WHERE host_port NOT BETWEEN 22000 AND 22199`,
@@ -118,9 +118,9 @@ export const always: Readonly<Record<string, string>> = {
   'an address belongs to the account of its server': `
     SELECT a.address AS what FROM addresses a JOIN servers s ON s.server_id = a.server_id
     WHERE a.released_at IS NULL AND (a.account_id <> s.account_id OR s.deleted_at IS NOT NULL)`,
-  'a network gives an address once': `
+  'a network assigns an address once': `
     SELECT network_id || ' ' || ipv4 AS what FROM network_servers GROUP BY network_id, ipv4 HAVING count(*) > 1`,
-  'a server and its networks know each other': `
+  'the networks in the row of a server are those that it has joined': `
     SELECT s.server_id || ' ' || s.networks AS what FROM servers s WHERE s.deleted_at IS NULL
       AND (SELECT count(*) FROM network_servers n WHERE n.server_id = s.server_id)
         <> json_array_length(s.networks)`,
@@ -149,7 +149,7 @@ export const always: Readonly<Record<string, string>> = {
   'an account has one automatic payment at a time': `
     SELECT account_id AS what FROM payments WHERE is_automatic = 1 AND status = 'pending'
     GROUP BY account_id HAVING count(*) > 1`,
-  'a payment takes back at most its sum': `
+  'a payment is refunded up to its amount at most': `
     SELECT payment_id AS what FROM payments WHERE refunded + disputed > amount`,
   'an item has one price at a time': `
     SELECT a.item_id || ' ' || a.starts_at AS what FROM rates a JOIN rates b ON b.item_id = a.item_id
@@ -167,11 +167,11 @@ export const always: Readonly<Record<string, string>> = {
     WHERE r.price_hour <> s.price_hour AND s.status NOT IN ('resizing')`,
   'a running server is billed': `
     SELECT server_id AS what FROM servers WHERE status = 'running' AND billed_since IS NULL`,
-  'an address that is held is billed, and no other': `
+  'an address that is held is billed, and no other is': `
     SELECT a.address_id AS what FROM addresses a
     LEFT JOIN rates r ON r.item_id = a.address_id AND r.ends_at IS NULL
     WHERE (a.released_at IS NULL AND a.price_hour > 0) <> (r.item_id IS NOT NULL)`,
-  'a snapshot that is available is billed, and no other': `
+  'a snapshot that is available is billed, and no other is': `
     SELECT a.snapshot_id || ' ' || a.status AS what FROM snapshots a
     LEFT JOIN rates r ON r.item_id = a.snapshot_id AND r.ends_at IS NULL
     WHERE (a.status = 'available' AND a.deleted_at IS NULL AND a.price_hour > 0) <> (r.item_id IS NOT NULL)`,
@@ -186,7 +186,7 @@ export const always: Readonly<Record<string, string>> = {
     SELECT v.volume_id || ' ' || v.status AS what FROM volumes v LEFT JOIN servers s USING (server_id)
     WHERE (v.status IN ('attaching', 'attached', 'detaching')) <> (v.server_id IS NOT NULL)
       OR s.account_id <> v.account_id OR (v.deleted_at IS NOT NULL AND v.server_id IS NOT NULL)`,
-  'a volume that lives is billed at its own price, and no other': `
+  'a volume that is not deleted is billed at its own price, and no other is': `
     SELECT v.volume_id || ' ' || v.status || ' ' || coalesce(r.price_hour, '-') AS what FROM volumes v
     LEFT JOIN rates r ON r.item_id = v.volume_id AND r.ends_at IS NULL
     WHERE CASE WHEN v.deleted_at IS NULL AND v.status <> 'deleting' AND v.price_hour > 0
@@ -216,7 +216,7 @@ export const always: Readonly<Record<string, string>> = {
     JOIN rates o ON o.item_id = m.item_id AND o.ends_at IS NULL
     WHERE m.due_at IS NOT NULL AND m.charged_until % 3600000 <> 0 AND NOT EXISTS (SELECT 1 FROM rates r
       WHERE r.item_id = m.item_id AND m.charged_until IN (r.starts_at, r.ends_at))`,
-  'the items of an account are paid by it': `
+  'the items of an account are charged to it': `
     SELECT r.item_id AS what FROM rates r JOIN servers s ON s.server_id = r.item_id
     WHERE r.ends_at IS NULL AND r.account_id <> s.account_id
     UNION ALL SELECT r.item_id FROM rates r JOIN snapshots s ON s.snapshot_id = r.item_id
@@ -225,10 +225,10 @@ export const always: Readonly<Record<string, string>> = {
     WHERE r.ends_at IS NULL AND r.account_id <> a.account_id
     UNION ALL SELECT r.item_id FROM servers s JOIN rates r ON r.item_id = s.backup_item
     WHERE r.ends_at IS NULL AND r.account_id <> s.account_id`,
-  'a snapshot that is being made has its operation': `
+  'a snapshot that is being created has its operation': `
     SELECT n.snapshot_id AS what FROM snapshots n WHERE n.status = 'creating' AND n.deleted_at IS NULL
       AND NOT EXISTS (SELECT 1 FROM operations o WHERE o.operation_id = n.operation_id AND o.finished_at IS NULL)`,
-  'a webhook that was deleted sends nothing more': `
+  'a deleted webhook sends nothing': `
     SELECT d.delivery_id AS what FROM deliveries d LEFT JOIN webhooks w USING (webhook_id)
     WHERE w.webhook_id IS NULL`,
   'a code counts each account that has redeemed it': `
@@ -248,7 +248,7 @@ export const always: Readonly<Record<string, string>> = {
   'an answer to a complaint is kept once': `
     SELECT complaint_id || ' ' || json_extract(m.value, '$.text') AS what FROM complaints, json_each(messages) m
     GROUP BY complaint_id, json_extract(m.value, '$.text') HAVING count(*) > 1`,
-  'a complaint has at most ten messages of a side, and a last word': `
+  'a complaint has at most ten messages of each side, and one more of the operator': `
     SELECT complaint_id AS what FROM complaints, json_each(messages) m
     GROUP BY complaint_id, json_extract(m.value, '$.author')
     HAVING count(*) > 10 + (json_extract(m.value, '$.author') = 'operator')`,
@@ -265,7 +265,7 @@ export const atRest: Readonly<Record<string, string>> = {
   // The lease of a canceled operation may stay in its row, but delays nobody once it has expired.
   'no lease is left': `SELECT operation_id AS what FROM operations WHERE lease_until > simulated_now()`,
   'every event gets its position': `SELECT event_id AS what FROM events WHERE position IS NULL`,
-  'no charge is late': `SELECT item_id || ' ' || due_at AS what FROM billing_meters WHERE due_at <= simulated_now() - 900000`,
+  'no charge is overdue': `SELECT item_id || ' ' || due_at AS what FROM billing_meters WHERE due_at <= simulated_now() - 900000`,
   'every key has its reply': `SELECT key AS what FROM idempotency_keys
     WHERE reply IS NULL AND claimed_until < simulated_now() - 86400000 * 2`,
   'a snapshot that was deleted is removed from the host': `
@@ -291,11 +291,11 @@ export const atRest: Readonly<Record<string, string>> = {
   'an upload that nobody continues is deleted': `
     SELECT snapshot_id AS what FROM snapshots WHERE status = 'uploading' AND deleted_at IS NULL
       AND updated_at < simulated_now() - 3 * 86400000 - 900000`,
-  'a backup goes with its server, a week later': `
+  'a backup is deleted a week after its server': `
     SELECT snapshot_id AS what FROM snapshots n WHERE item_type = 'backup' AND n.deleted_at IS NULL
       AND (n.expires_at < simulated_now() - 900000 OR (n.expires_at IS NULL AND NOT EXISTS (SELECT 1
         FROM servers s WHERE s.server_id = n.server_id AND s.deleted_at IS NULL AND s.backup_hour IS NOT NULL)))`,
-  'no webhook stays held': `
+  'no active webhook stays leased': `
     SELECT webhook_id AS what FROM webhooks JOIN accounts USING (account_id)
     WHERE lease_until <> 0 AND status = 'active'`,
   'a webhook that is due is served': `
@@ -310,7 +310,7 @@ export const atRest: Readonly<Record<string, string>> = {
         AND json_extract(c.data, '$.webhook_id') = w.webhook_id)
       AND NOT EXISTS (SELECT 1 FROM deliveries d
         WHERE d.webhook_id = w.webhook_id AND d.event_id = e.event_id)`,
-  'an invoice has what arrived for it': `
+  'the amount that arrived for an invoice is booked to its account': `
     SELECT r.reference || ' ' || r.arrived AS what FROM transfers r
     LEFT JOIN transactions t ON t.description = 'Bank transfer ' || r.reference
     GROUP BY r.transfer_id HAVING r.arrived <> coalesce(sum(t.amount), 0)

@@ -93,7 +93,7 @@ export class Sessions implements Network {
     await this.#opened.close()
   }
 
-  // ---- what connections tell ----
+  // ---- events of connections ----
 
   actorOf(host: string): Actor {
     const actor = this.#actors.get(host)
@@ -155,7 +155,7 @@ export class Sessions implements Network {
     signal(wire, 'SIGCONT')
   }
 
-  // ---- how one step ends ----
+  // ---- the end of a step ----
 
   /** Resolves when the server can do nothing until the next step. */
   readonly settle = async (): Promise<void> => {
@@ -234,9 +234,9 @@ export class Sessions implements Network {
     this.#hasWritten = true
   }
 
-  // ---- questions to the server ----
+  // ---- queries about the server ----
 
-  /** Returns those of these sessions that wait for a lock. */
+  /** Returns the ids of those of these sessions that wait for a lock. */
   async #waits(...wires: Wire[]): Promise<number[]> {
     const { rows } = await this.#opened.monitor.query<{ pid: number }>(
       'SELECT pid FROM pg_locks WHERE NOT granted AND pid = ANY($1)',

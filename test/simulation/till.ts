@@ -97,13 +97,13 @@ export class Till {
       const { id, paymentId, kopecks, status } = charge
       const row = byId.get(paymentId)
       const told = `${id} is ${status} at the provider, and ${row?.status} here`
-      if (!row) return [`the provider has no payment that is unknown: ${told}`]
+      if (!row) return [`the product knows each payment of the provider: ${told}`]
       // The operator handles a payment whose replies were lost for a day.
       if (row.provider_id === null)
         return ['held', 'canceled'].includes(row.status) ? [] : [`a payment ends: ${told}`]
       if (row.provider_id !== id) return []
       if (row.status === 'held') return []
-      if (row.status !== status) return [`a payment is what the provider says: ${told}`]
+      if (row.status !== status) return [`a payment has the status that the provider reports: ${told}`]
       const back = charge.refunds.reduce((sum, refund) => sum + refund.kopecks, 0)
       if (status !== 'succeeded' || (row.amount === kopecks * 100 && row.refunded === back * 100)) return []
       return [

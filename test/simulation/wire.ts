@@ -131,7 +131,7 @@ export class Wire extends Duplex {
     done(error)
   }
 
-  // ---- the way to the server ----
+  // ---- data to the server ----
 
   /** Closes the connection, as the end of its process does. */
   cut(): void {
