@@ -1,5 +1,8 @@
+/** Where a spreadsheet would read a formula: at the beginning, and behind a semicolon, at which it may split lines. */
+const FORMULAS = /(^|[;\t\r\n])(?=["\s]*[=+\-@])/g
+
 /** Quotes a customer's text for CSV. A text that spreadsheets would evaluate as a formula gets an apostrophe in front. */
 export function csvField(text: string): string {
-  const inert = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
+  const inert = text.replace(FORMULAS, "$1'")
   return /[",\r\n]/.test(inert) ? `"${inert.replaceAll('"', '""')}"` : inert
 }

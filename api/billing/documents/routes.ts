@@ -121,7 +121,7 @@ function fileRoutes(db: Database): Route[] {
       ...onDocument(db, documentFile),
       summary: 'Get an invoice or statement as CSV',
       description:
-        'The document as CSV (RFC 4180) with a header line, for spreadsheets and accounting: a row for each line, sum and balance. A text that begins like a formula has an apostrophe before it.',
+        'The document as CSV (RFC 4180) with a header line, for spreadsheets and accounting: a row for each line, sum and balance. A text, or a part of it after a semicolon, that begins like a formula has an apostrophe before it.',
       reply: { 200: DocumentCsv },
       contentType: 'text/csv',
       run: async ({ loaded, setHeader }) => {

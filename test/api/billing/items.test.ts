@@ -168,3 +168,13 @@ test('rows from before items are told apart: an id of an address is one, any oth
   await expect(db.updateTable('rates').set({ item_id: 'another' }).execute()).rejects.toThrow(/check/i)
   await drop()
 })
+
+test('a name is no formula in a spreadsheet that splits lines at semicolons either', async () => {
+  const t = await testApp()
+  const name = 'a;=1+1; "@SUM(1)";b-c'
+  const { body } = await t.call('POST', '/volumes', { name, zone_slug: 'local-1', size_gb: 10 })
+  t.clock.advance(2 * HOUR)
+  await t.app.billing.look()
+  const csv: string = (await t.call('GET', '/account/usage.csv')).body
+  expect(csv).toContain(`,volume,${body.volume_id},"a;'=1+1;' ""@SUM(1)"";b-c",,,`)
+})
