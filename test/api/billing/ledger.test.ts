@@ -1,9 +1,12 @@
 import { sql } from 'kysely'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import { createAccount } from '../../../api/accounts/accounts.ts'
 import * as ledger from '../../../api/billing/ledger.ts'
 import type { LedgerTable } from '../../../api/billing/tables.ts'
+import { onBehalfOf } from '../../../api/http/limits/origin.ts'
 import { parseMoney } from '../../../api/money.ts'
-import { type TestApp, testApp } from '../../harness/app.ts'
+import { ManualClock } from '../../harness/clock.ts'
+import { testDatabase } from '../../harness/database.ts'
 
 type Entry = Parameters<typeof ledger.post>[2]
 
@@ -12,29 +15,46 @@ const charged = {
   ...{ hour: 0, seconds: 60, bytes: null },
 } as const
 
+/** A database with an account, and no service around it. */
+async function bench() {
+  const { db, drop } = await testDatabase()
+  onTestFinished(async () => {
+    await db.destroy()
+    await drop()
+  })
+  const clock = new ManualClock()
+  let accounts = 0
+  const makeAccount = async () => {
+    accounts += 1
+    return (await createAccount(db, clock, { email: `${accounts}@example.com`, name: 'A' })) ?? ''
+  }
+  return { db, clock, accountId: await makeAccount(), makeAccount }
+}
+type Bench = Awaited<ReturnType<typeof bench>>
+
 /** Books a payment, or another entry, of an account. */
-const book = (t: TestApp, amount: string, more: Partial<Entry> = {}) =>
+const book = (t: Bench, amount: string, more: Partial<Entry> = {}) =>
   ledger.post(t.db, t.clock, {
     ...{ accountId: t.accountId, type: 'payment', amount: parseMoney(amount), description: 'test' },
     ...more,
   })
-const setLedger = (t: TestApp, values: Partial<LedgerTable>) =>
+const setLedger = (t: Bench, values: Partial<LedgerTable>) =>
   t.db.updateTable('ledgers').set(values).where('account_id', '=', t.accountId).execute()
-const ledgerOf = async (t: TestApp) => (await ledger.ledgersOf(t.db, [t.accountId])).get(t.accountId)
-const entriesOf = (t: TestApp) =>
+const ledgerOf = async (t: Bench) => (await ledger.ledgersOf(t.db, [t.accountId])).get(t.accountId)
+const entriesOf = (t: Bench) =>
   t.db
     .selectFrom('transactions')
     .selectAll()
     .where('account_id', '=', t.accountId)
     .orderBy('sequence')
     .execute()
-const bookings = async (t: TestApp) =>
+const bookings = async (t: Bench) =>
   (await t.db.selectFrom('events').select(['type', 'data']).where('account_id', '=', t.accountId).execute())
     .filter(({ type }) => type === 'balance.topped_up')
     .map(({ data }) => JSON.parse(data))
 
 test('each entry goes on from the balance of the one before, and only charges are for an item', async () => {
-  const t = await testApp({ balance: '0' })
+  const t = await bench()
   const first = await book(t, '100', { reference: 'a' })
   await book(t, '-30', { type: 'correction' })
   const charge = { type: 'charge', amount: -parseMoney('20'), description: 'test', charged } as const
@@ -57,12 +77,12 @@ test('each entry goes on from the balance of the one before, and only charges ar
 })
 
 test('a repeat of a reference books nothing, and one of another entry is refused with what it was', async () => {
-  const t = await testApp({ balance: '0' })
+  const t = await bench()
   const first = await book(t, '100', { reference: 'a' })
   expect(await book(t, '100', { reference: 'a' })).toEqual({ entry: first.entry, isNew: false })
   const message = 'the reference a was used for an entry of 100.00'
   await expect(book(t, '99', { reference: 'a' })).rejects.toThrow(new Error(`${message}, not 99.00`))
-  const other = { accountId: await t.makeAccount('0'), reference: 'a' }
+  const other = { accountId: await t.makeAccount(), reference: 'a' }
   await expect(book(t, '100', other)).rejects.toThrow(new Error(`${message} in the account ${t.accountId}`))
   await expect(book(t, '7', other)).rejects.toThrow(new Error(`${message} in the account ${t.accountId}`))
   expect(await ledger.balanceOf(t.db, t.accountId)).toBe(parseMoney('100'))
@@ -73,8 +93,8 @@ test('a repeat of a reference books nothing, and one of another entry is refused
 })
 
 test('a reference that two accounts use at the same time is booked in one of them', async () => {
-  const t = await testApp({ balance: '0' })
-  const accounts = [t.accountId, await t.makeAccount('0')]
+  const t = await bench()
+  const accounts = [t.accountId, await t.makeAccount()]
   const both = accounts.map((accountId) => book(t, '100', { accountId, reference: 'a' }))
   const results = await Promise.allSettled(both)
   const winner = accounts[results.findIndex(({ status }) => status === 'fulfilled')]
@@ -87,26 +107,40 @@ test('a reference that two accounts use at the same time is booked in one of the
 })
 
 test('entries without a reference are each booked, however alike', async () => {
-  const t = await testApp({ balance: '0' })
+  const t = await bench()
   expect([await book(t, '100'), await book(t, '100')]).toMatchObject([{ isNew: true }, { isNew: true }])
   expect(await ledger.balanceOf(t.db, t.accountId)).toBe(parseMoney('200'))
+  expect(await t.db.selectFrom('booked_references').selectAll().execute()).toEqual([])
+})
+
+test('the audit log of an account has each entry that a request booked, with its amount', async () => {
+  const t = await bench()
+  const other = await t.makeAccount()
+  await book(t, '5')
+  const origin = { action: 'creditAccount', tokenId: null, person: null, address: null, requestId: 'one' }
+  const { entry } = await onBehalfOf(origin, () => book(t, '-30', { type: 'correction' }))
+  const booked = { object_type: 'transaction', object_id: entry.transaction_id, amount: -parseMoney('30') }
+  const log = t.db.selectFrom('audit').selectAll().where('account_id', 'in', [t.accountId, other])
+  expect(await log.execute()).toMatchObject([
+    { ...booked, account_id: t.accountId, request_id: 'one', created_at: t.clock.now() },
+  ])
 })
 
 test('only payments count as paid, less what is charged back', async () => {
-  const t = await testApp({ balance: '0' })
+  const t = await bench()
   await book(t, '100')
   await book(t, '50', { type: 'refund' })
   await book(t, '20', { type: 'correction' })
   await book(t, '-30')
   expect(await ledger.paidBy(t.db, t.accountId)).toBe(parseMoney('70'))
   expect(await ledger.fundsLeft(t.db, t.accountId)).toBe(parseMoney('140'))
-  const nobody = await t.makeAccount('0')
+  const nobody = await t.makeAccount()
   expect(await ledger.paidBy(t.db, nobody)).toBe(0)
   expect(await ledger.fundsLeft(t.db, nobody)).toBe(0)
 })
 
 test('an event reports money received with the new balance; money taken is not reported as a top-up', async () => {
-  const t = await testApp({ balance: '0' })
+  const t = await bench()
   await book(t, '100')
   await book(t, '-30')
   await book(t, '0', { type: 'correction' })
@@ -118,7 +152,7 @@ test('an event reports money received with the new balance; money taken is not r
 })
 
 test('money received ends a low balance at once, and a used-up one only when something is left to spend', async () => {
-  const t = await testApp({ balance: '0' })
+  const t = await bench()
   await book(t, '-100', { type: 'correction' })
   await setLedger(t, { low_since: 5, depleted_since: 6, top_up_at: 7, top_up_below: parseMoney('50') })
   await book(t, '-1', { type: 'correction' })
@@ -133,7 +167,7 @@ test('money received ends a low balance at once, and a used-up one only when som
 })
 
 test('grace is over at its moment, or once all that was ever paid is owed', async () => {
-  const t = await testApp({ balance: '0' })
+  const t = await bench()
   await book(t, '100')
   const isOverdue = async (at: number) => (await ledger.accountsOverdue(t.db, at).execute()).length > 0
   expect(await isOverdue(Number.MAX_SAFE_INTEGER)).toBe(false)
@@ -141,7 +175,7 @@ test('grace is over at its moment, or once all that was ever paid is owed', asyn
   await setLedger(t, { depleted_since: 10 })
   expect([await isOverdue(9), await isOverdue(10), await isOverdue(11)]).toEqual([false, true, true])
   await ledger.requireGrace(t.db, t.accountId, 1, 9)
-  await ledger.requireGrace(t.db, await t.makeAccount('0'), 1, 10)
+  await ledger.requireGrace(t.db, await t.makeAccount(), 1, 10)
   const refusal = ledger.requireGrace(t.db, t.accountId, 1, 10)
   await expect(refusal).rejects.toMatchObject({
     message: expect.stringMatching(
@@ -155,7 +189,7 @@ test('grace is over at its moment, or once all that was ever paid is owed', asyn
 })
 
 test('an account can spend its balance and its credit limit, and nothing once both are used up', async () => {
-  const t = await testApp({ balance: '0' })
+  const t = await bench()
   await book(t, '-100', { type: 'correction' })
   const inCredit = async () => (await ledger.accountsInCredit(t.db).execute()).map((row) => row.account_id)
   await setLedger(t, { credit_limit: parseMoney('100') })
@@ -183,8 +217,8 @@ test('a refusal never shows more available than there is', () => {
 })
 
 test('more charges than one statement takes are all booked, each in its account', async () => {
-  const t = await testApp({ balance: '0' })
-  const other = await t.makeAccount('0')
+  const t = await bench()
+  const other = await t.makeAccount()
   const entry = { type: 'charge', amount: -1, description: 'test' } as const
   const accounts = Array.from({ length: 2000 }, (_, index) => (index === 1999 ? other : t.accountId))
   const charges = accounts.map((accountId, hour) => ({
@@ -202,8 +236,8 @@ test('more charges than one statement takes are all booked, each in its account'
 })
 
 test('entries are listed newest first, in pages, and only the account’s own items are named', async () => {
-  const t = await testApp({ balance: '0' })
-  const other = await t.makeAccount('0')
+  const t = await bench()
+  const other = await t.makeAccount()
   await book(t, '100')
   const charges = ['mine', 'theirs', 'unknown'].map((item_id, hour) => ({
     ...{ accountId: t.accountId, type: 'charge' as const, amount: -1, description: 'test' },
@@ -227,8 +261,8 @@ test('entries are listed newest first, in pages, and only the account’s own it
 })
 
 test('the accounts of a list that have an entry with a reference are found', async () => {
-  const t = await testApp({ balance: '0' })
-  const other = await t.makeAccount('0')
+  const t = await bench()
+  const other = await t.makeAccount()
   await book(t, '1', { reference: 'a' })
   await book(t, '1', { accountId: other, reference: 'b' })
   const among = (id: string) => () => sql<{ account_id: string }>`(SELECT ${sql.lit(id)} AS account_id)`
@@ -238,8 +272,8 @@ test('the accounts of a list that have an entry with a reference are found', asy
 })
 
 test('a charge that leaves less than three days of an account’s costs makes its balance low, and no other', async () => {
-  const t = await testApp({ balance: '0' })
-  const other = await t.makeAccount('0')
+  const t = await bench()
+  const other = await t.makeAccount()
   const rate = {
     ...{ item_type: 'server' as const, item_id: 's', server_id: 's', account_id: t.accountId },
     ...{ starts_at: 0, ends_at: null, price_hour: 100, price_month: 1, traffic_gb: 0, traffic_price: 0 },
