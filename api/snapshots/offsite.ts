@@ -202,11 +202,11 @@ export class Offsite {
 
   /** Never fails. */
   async #carry(vault: Vault, row: OffsiteRow, progress: (share: number) => void): Promise<Failure | null> {
-    const { log, drivers } = this.#options
-    const { snapshot_id, pool, offsite_sha256 } = row
+    const { log } = this.#options
+    const { snapshot_id, offsite_sha256 } = row
     await this.#turns.acquire()
     try {
-      const damage = await vault.bring(drivers.at(pool).snapshotFiles, snapshot_id, {
+      const damage = await vault.bring(this.#targetOf(row), snapshot_id, {
         sha256: offsite_sha256 ?? '',
         progress,
         signal: this.#stopping.signal,
@@ -220,6 +220,32 @@ export class Offsite {
       return { state: 'failed', code: isFull ? 'disk_full' : 'unavailable' }
     } finally {
       this.#turns.release()
+    }
+  }
+
+  /**
+   * The files of a copy on its host, as long as the copy is not deleted. Its host is swept for an hour after the
+   * deletion, and a copy takes longer to arrive.
+   */
+  #targetOf({ snapshot_id, pool }: OffsiteRow): Pick<SnapshotFiles, 'write' | 'accept'> {
+    const { db, drivers } = this.#options
+    const driver = drivers.at(pool)
+    const { snapshotFiles: files } = driver
+    const isGone = async () => (await findOffsite(db, snapshot_id))?.deleted_at !== null
+    const requireKept = async () => {
+      if (await isGone()) throw new Error('The copy was deleted meanwhile')
+    }
+    return {
+      write: async (id, part) => {
+        await requireKept()
+        await files.write(id, part)
+      },
+      accept: async (id, list) => {
+        await requireKept()
+        const damaged = await files.accept(id, list)
+        if (await isGone()) await driver.removeSnapshot(id)
+        return damaged
+      },
     }
   }
 

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { DriverError } from '../../../api/drivers/driver.ts'
 import type { TestBucket } from '../../../api/offsite/test-bucket.ts'
 import type { TestApp } from '../../harness/app.ts'
@@ -85,6 +85,38 @@ test('a snapshot that its host has lost is brought back by a restore, a new serv
   await finish(t)
   expect((await t.call('GET', `/images/${image.image_id}`)).body.status).toBe('available')
 })
+
+test.each(['write', 'accept'] as const)(
+  'a snapshot that is deleted long before its %s to its host ends leaves nothing there',
+  async (name) => {
+    const { t } = await open()
+    const snapshot = await take(t, await make(t))
+    await t.app.offsite.look()
+    await t.driver.removeSnapshot(snapshot)
+    const [begun, late] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    onTestFinished(() => late.resolve())
+    const { snapshotFiles: files } = t.driver
+    const real: (...given: never[]) => Promise<unknown> = files[name].bind(files)
+    Object.assign(files, {
+      [name]: async (...given: never[]) => {
+        begun.resolve()
+        await late.promise
+        return real(...given)
+      },
+    })
+    const { body: image } = await t.call('POST', '/images', { name: 'golden', snapshot_id: snapshot })
+    await t.work()
+    await begun.promise
+    await t.call('DELETE', `/images/${image.image_id}`)
+    expect((await t.call('DELETE', `/snapshots/${snapshot}`)).status).toBe(204)
+    await t.app.reconciler.sweep()
+    t.clock.advance(2 * 60 * MINUTE)
+    await t.app.reconciler.sweep()
+    late.resolve()
+    await t.app.offsite.settled()
+    expect(await t.driver.listSnapshots()).toEqual(new Map())
+  },
+)
 
 test('a copy that rotted on its host is replaced by the one off site, and stays available', async () => {
   const { t } = await open()
