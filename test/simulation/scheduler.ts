@@ -46,6 +46,8 @@ export class Scheduler implements Nature {
   #epoch: number
   /** The latest time that the wall clock had when it was set. */
   #latest = 0
+  /** The elapsed time at which the wall clock was last set. */
+  clockSetAt = Number.NEGATIVE_INFINITY
   #ready: Chore[] = []
   readonly #later = new Heap()
   readonly #hash = createHash('sha256')
@@ -92,6 +94,7 @@ export class Scheduler implements Nature {
   stepClock(ms: number): void {
     this.#latest = Math.max(this.#latest, this.now())
     this.#epoch += ms
+    this.clockSetAt = this.#elapsed
   }
 
   /** The time until the wall clock catches up with its latest value before it was set back. */

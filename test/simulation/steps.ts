@@ -23,7 +23,9 @@ export class Steps {
   see(process: Actor, { moment, operationId, type }: Doing): void {
     const { scheduler, faults, processes, databaseAwayUntil } = this.#installation
     const elapsed = scheduler.elapsed()
-    const unsettledUntil = Math.max(this.#unsettledUntil, databaseAwayUntil + LEASES_MS)
+    // After a step of the clock ahead, all leases count as expired, too.
+    const disturbedAt = Math.max(databaseAwayUntil, scheduler.clockSetAt)
+    const unsettledUntil = Math.max(this.#unsettledUntil, disturbedAt + LEASES_MS)
     if (moment !== 'before' || elapsed < unsettledUntil || faults.disturbsDatabase) return
     for (const { actor, doing } of processes) {
       // A process that was paused has lost its leases.
