@@ -14,7 +14,7 @@ import { contains, type Page, pageOf } from '../database/page.ts'
 import { prepared } from '../database/prepared.ts'
 import { audit, record } from '../events/outbox.ts'
 import type { Quota } from '../feature.ts'
-import { tell } from './events.ts'
+import { recordUpdate } from './events.ts'
 import { stepsIn } from './limit-steps.ts'
 import { type GivenLimits, type Limited, limitsOf, readUse, requireWithin, writtenLimits } from './quotas.ts'
 import type { AccountTable } from './tables.ts'
@@ -352,7 +352,7 @@ export function changeStatus(
       )
       .returningAll()
     const row = await changed.executeTakeFirst()
-    if (row) await tell(tx, row, { quotas, reason, at })
+    if (row) await recordUpdate(tx, row, { quotas, reason, at })
     return row !== undefined
   })
 }
@@ -374,7 +374,7 @@ export function changeSmtp(
       .where('is_smtp_open', '<>', Number(isOpen))
       .returningAll()
       .executeTakeFirst()
-    if (row) await tell(tx, row, { quotas, reason, at: clock.now() })
+    if (row) await recordUpdate(tx, row, { quotas, reason, at: clock.now() })
     return row !== undefined
   })
 }
@@ -394,7 +394,7 @@ export function changeQuotas(
       .executeTakeFirstOrThrow()
     const written = writtenLimits(change, before)
     const row = await account.set({ quotas: written }).returningAll().executeTakeFirstOrThrow()
-    await tell(tx, row, { quotas, reason, at: clock.now() })
+    await recordUpdate(tx, row, { quotas, reason, at: clock.now() })
     return limitsOf(tx, row, quotas)
   })
 }

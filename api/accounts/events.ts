@@ -6,7 +6,7 @@ import type { AccountTable } from './tables.ts'
 import { ownPrices } from './view.ts'
 
 /** Records the event for a change of an account by an operator. */
-export async function tell(
+export async function recordUpdate(
   tx: Queries,
   account: AccountTable,
   { quotas, reason, at }: { quotas: readonly Quota[]; reason: string; at: number },

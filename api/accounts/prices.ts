@@ -6,7 +6,7 @@ import { prepared } from '../database/prepared.ts'
 import type { Quota } from '../feature.ts'
 import type { Terms } from '../http/contract/auth.ts'
 import { findAccount } from './accounts.ts'
-import { tell } from './events.ts'
+import { recordUpdate } from './events.ts'
 import { termsOf } from './status.ts'
 
 /**
@@ -39,7 +39,7 @@ export function changeTerms(
       .where('account_id', '=', accountId)
       .returningAll()
       .executeTakeFirstOrThrow()
-    await tell(tx, row, { quotas, reason, at })
+    await recordUpdate(tx, row, { quotas, reason, at })
     return at
   })
 }

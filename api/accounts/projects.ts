@@ -53,7 +53,7 @@ export async function createProject(
     const account = await takeRoom(tx, accountId, [projectQuota])
     await send(tx, insertion.with(tx, row))
     const created = { ...row, default_project_id: account.default_project_id }
-    await tell(tx, 'project.created', created, now)
+    await recordEvent(tx, 'project.created', created, now)
     await remember(tx, row.project_id)
     return created
   })
@@ -80,7 +80,7 @@ export async function updateProject(
     const changed = { ...change, updated_at: clock.now() }
     await tx.updateTable('projects').set(changed).where('project_id', '=', project_id).execute()
     const project = { ...current, ...changed }
-    await tell(tx, 'project.updated', project, changed.updated_at)
+    await recordEvent(tx, 'project.updated', project, changed.updated_at)
     return project
   })
 }
@@ -106,7 +106,7 @@ export async function deleteProject(db: Database, clock: Clock, project: Project
       .where('project_id', '=', project.project_id)
       .where('server_count', '=', 0)
       .executeTakeFirst()
-    if (numDeletedRows > 0n) await tell(tx, 'project.deleted', project, clock.now())
+    if (numDeletedRows > 0n) await recordEvent(tx, 'project.deleted', project, clock.now())
     return numDeletedRows > 0n
   })
   if (isDeleted) return
@@ -143,7 +143,7 @@ export function unknownProject(): Issue {
   return bodyIssue('project_id', 'not_found', 'No such project.')
 }
 
-function tell(tx: Queries, type: EventType, project: ProjectRow, at: number): Promise<void> {
+function recordEvent(tx: Queries, type: EventType, project: ProjectRow, at: number): Promise<void> {
   return record(tx, [{ accountId: project.account_id, type, data: projectView(project), at }])
 }
 

@@ -9,7 +9,7 @@ import {
   type StatusChange,
   searchAccounts,
 } from '../accounts/accounts.ts'
-import { tell } from '../accounts/events.ts'
+import { recordUpdate } from '../accounts/events.ts'
 import { changeTerms } from '../accounts/prices.ts'
 import { type GivenLimits, ownLimits } from '../accounts/quotas.ts'
 import { accountProblems } from '../accounts/schema.ts'
@@ -199,7 +199,7 @@ export async function changeCreditLimit(
   await asOperator(() =>
     db.transaction().execute(async (tx) => {
       await setCreditLimit(tx, accountId, parseMoney(credit_limit_rub))
-      await tell(tx, await findAccount(tx, accountId), { quotas, reason, at: clock.now() })
+      await recordUpdate(tx, await findAccount(tx, accountId), { quotas, reason, at: clock.now() })
     }),
   )
   return showAccount(place, accountId)

@@ -68,7 +68,7 @@ export class Invitations {
       const link = pageOn(this.#options, '/invitation', secret)
       await enqueueMail(tx, this.#options, letter(to, 'invitation', link, { invitedBy }))
       await remember(tx, kept.invitation_id)
-      await tell(tx, 'invitation.created', kept, clock.now())
+      await recordEvent(tx, 'invitation.created', kept, clock.now())
       return kept
     })
     mailed()
@@ -243,10 +243,10 @@ async function removeRow(tx: Queries, clock: Clock, invitation: InvitationTable)
     .where('invitation_id', '=', invitation.invitation_id)
     .executeTakeFirst()
   if (numDeletedRows === 0n) return false
-  await tell(tx, 'invitation.deleted', invitation, clock.now())
+  await recordEvent(tx, 'invitation.deleted', invitation, clock.now())
   return true
 }
 
-function tell(tx: Queries, type: EventType, row: InvitationTable, at: number): Promise<void> {
+function recordEvent(tx: Queries, type: EventType, row: InvitationTable, at: number): Promise<void> {
   return record(tx, [{ accountId: row.account_id, type, data: invitationView(row), at }])
 }

@@ -63,7 +63,7 @@ export async function addMember(
     created_at: clock.now(),
   }
   await tx.insertInto('members').values(row).execute()
-  await tell(tx, 'member.created', await memberOf(tx, row), row.created_at)
+  await recordEvent(tx, 'member.created', await memberOf(tx, row), row.created_at)
   return row
 }
 
@@ -86,7 +86,7 @@ export async function claimAccount(
 /** Announces a person's new name or address in each of their accounts. */
 export async function recordMemberUpdates(tx: Queries, clock: Clock, personId: string): Promise<void> {
   const rows = await tx.selectFrom('members').selectAll().where('person_id', '=', personId).execute()
-  for (const row of rows) await tell(tx, 'member.updated', await memberOf(tx, row), clock.now())
+  for (const row of rows) await recordEvent(tx, 'member.updated', await memberOf(tx, row), clock.now())
 }
 
 async function memberOf(tx: Queries, row: MemberTable): Promise<MemberRow> {
@@ -94,7 +94,7 @@ async function memberOf(tx: Queries, row: MemberTable): Promise<MemberRow> {
   return { ...row, ...(await people.where('person_id', '=', row.person_id).executeTakeFirstOrThrow()) }
 }
 
-function tell(tx: Queries, type: EventType, row: MemberRow, at: number): Promise<void> {
+function recordEvent(tx: Queries, type: EventType, row: MemberRow, at: number): Promise<void> {
   return record(tx, [{ accountId: row.account_id, type, data: memberView(row), at }])
 }
 
@@ -215,7 +215,7 @@ export function changeRole(
     const { person_id: personId } = member
     await revokeTokensOf(tx, clock, { accountId, personId, keep: roleScopes[role] })
     const changed = { ...member, role }
-    await tell(tx, 'member.updated', changed, clock.now())
+    await recordEvent(tx, 'member.updated', changed, clock.now())
     return changed
   })
 }
@@ -252,7 +252,7 @@ export async function takeOut(tx: Queries, clock: Clock, member: MemberTable): P
   const owners = await ofAccount(tx, accountId).where('role', '=', 'owner').orderBy('member_id').execute()
   await moveAccountEmail(tx, accountId, { from: row.email, to: owners.map(({ email }) => email) })
   await revokeTokensOf(tx, clock, { accountId, personId, keep: [] })
-  await tell(tx, 'member.deleted', row, clock.now())
+  await recordEvent(tx, 'member.deleted', row, clock.now())
 }
 
 /** The other members of a member's account. */
