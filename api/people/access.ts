@@ -1,14 +1,14 @@
-import { findAccount } from '../accounts/accounts.ts'
 import {
   authenticator,
   isUsableFrom,
   noteOccasionally,
   readAuthorization,
 } from '../accounts/authenticator.ts'
-import { frozenRefusal, standingOf } from '../accounts/status.ts'
+import { activeAccounts, frozenRefusal, standingOf } from '../accounts/status.ts'
 import { validTokens } from '../accounts/tokens.ts'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
+import { inParts } from '../database/in-parts.ts'
 import {
   type Access,
   type Caller,
@@ -158,7 +158,11 @@ export class CredentialAccess implements Access {
     if (ids.length === 0) return new Set()
     const rows = await liveMemberships(this.#db, this.#clock, ids)
     const accounts = [...new Set(rows.map(({ account_id }) => account_id))]
-    const active = await activeAccounts(this.#db, accounts)
+    // This runs at each event while anybody listens, so it must not send a statement for each account.
+    const found = await inParts(accounts, (some) =>
+      activeAccounts(this.#db).where('account_id', 'in', some).execute(),
+    )
+    const active = new Set(found.map(({ account_id }) => account_id))
     return new Set(
       rows
         .filter(({ account_id }) => active.has(account_id))
@@ -168,8 +172,3 @@ export class CredentialAccess implements Access {
 }
 
 const keyOf = (...parts: string[]) => parts.join(' ')
-
-async function activeAccounts(db: Database, ids: readonly string[]): Promise<Set<string>> {
-  const accounts = await Promise.all(ids.map((id) => findAccount(db, id)))
-  return new Set(accounts.filter(({ status }) => status === 'active').map(({ account_id }) => account_id))
-}

@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import { SqliteShortcut } from '../../../api/database/sqlite.ts'
+import { CredentialAccess } from '../../../api/people/access.ts'
 import { type TestApp, testApp } from '../../harness/app.ts'
 import { linkTo, openBrowser, PASSWORD, signUp } from '../harness/browser.ts'
 
@@ -194,6 +196,48 @@ test('a stream of events ends with the session that opened it, and with the role
       })
       .toBe(200)
   }
+})
+
+test('the look at who may still listen costs as many statements for many people as for one', async () => {
+  let statements = 0
+  const count = () => {
+    statements += 1
+  }
+  const t = await testApp({ afterStatement: count })
+  const { adapter } = t.db.getExecutor()
+  // Prepared statements take a shortcut on SQLite, past the harness.
+  if (adapter instanceof SqliteShortcut) {
+    const run = adapter.run.bind(adapter)
+    adapter.run = (query) => {
+      count()
+      return run(query)
+    }
+  }
+  for (const name of ['ann', 'bob', 'cid', 'dan']) await signUp(t, `${name}@example.com`)
+  const rows = await t.db
+    .selectFrom('sessions')
+    .innerJoin('members', 'members.person_id', 'sessions.person_id')
+    .select(['session_id', 'sessions.person_id', 'members.account_id', 'member_id', 'role'])
+    .execute()
+  const all = rows.map(({ session_id, person_id, account_id: accountId, member_id, role }) => ({
+    ...{ accountId, tokenId: null },
+    person: { sessionId: session_id, personId: person_id, email: '', accountId, memberId: member_id, role },
+  }))
+  const access = new CredentialAccess(t.db, t.clock)
+  const cost = async (some: typeof all) => {
+    statements = 0
+    expect(await access.stillValid(some)).toEqual(new Set(some))
+    return statements
+  }
+  expect(all).toHaveLength(4)
+  expect(await cost(all)).toBe(await cost(all.slice(0, 1)))
+  const [first] = all
+  await t.db
+    .updateTable('accounts')
+    .set({ status: 'suspended' })
+    .where('account_id', '=', first?.accountId ?? '')
+    .execute()
+  expect(await access.stillValid(all)).toEqual(new Set(all.slice(1)))
 })
 
 test('a lesser role revokes the tokens that have more than it', async () => {
