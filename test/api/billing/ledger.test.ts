@@ -106,6 +106,21 @@ test('a reference that two accounts use at the same time is booked in one of the
   expect(balances.sort()).toEqual([0, parseMoney('100')])
 })
 
+test('a repeat is harmless in each of two accounts that shared a reference before it was unique', async () => {
+  const t = await bench()
+  const other = await t.makeAccount()
+  await book(t, '100', { accountId: other, reference: 'a' })
+  const { entry } = await book(t, '50')
+  const { transaction_id } = entry
+  await t.db
+    .updateTable('transactions')
+    .set({ reference: 'a' })
+    .where('transaction_id', '=', transaction_id)
+    .execute()
+  expect(await book(t, '50', { reference: 'a' })).toMatchObject({ isNew: false, entry: { transaction_id } })
+  expect(await book(t, '100', { accountId: other, reference: 'a' })).toMatchObject({ isNew: false })
+})
+
 test('entries without a reference are each booked, however alike', async () => {
   const t = await bench()
   expect([await book(t, '100'), await book(t, '100')]).toMatchObject([{ isNew: true }, { isNew: true }])
