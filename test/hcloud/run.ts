@@ -28,7 +28,9 @@ const missing = () => Object.entries(files).flatMap(([file, name]) => (existsSyn
 
 if (missing().length > 0 && process.getuid?.() === 0) {
   console.log(`Installing ${missing().join(', ')} with apt-get. This happens once.`)
-  const apt = (...args: string[]) => spawnSync('apt-get', ['-q', '-y', ...args], { env, encoding: 'utf8' })
+  // Another installation, such as that of the cluster's tests, may be under way.
+  const options = ['-q', '-y', '-o', 'DPkg::Lock::Timeout=600']
+  const apt = (...args: string[]) => spawnSync('apt-get', [...options, ...args], { env, encoding: 'utf8' })
   apt('update')
   console.log(
     apt('install', '--no-install-recommends', ...missing())
