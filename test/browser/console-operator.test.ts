@@ -105,7 +105,8 @@ test('an operator reads the mistakes of a catalogue, then its changes, and puts 
   await page.getByText('Mistakes').waitFor()
   expect(await faultsOnPhone(page)).toEqual([])
   await page.getByRole('button', { name: 'Discard changes' }).click()
-  expect(await area.inputValue()).toBe(text)
+  // The text in force is read anew first.
+  await expect.poll(() => area.inputValue()).toBe(text)
   await area.fill(text.replace('title: This machine', 'title: Elsewhere'))
   await check.click()
   await page.getByText('zone local-1: changed').waitFor()
