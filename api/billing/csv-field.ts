@@ -1,4 +1,4 @@
-/** Where a spreadsheet would read a formula: at the beginning, and behind a semicolon, at which it may split lines. */
+/** A spreadsheet reads a formula at the beginning of a text, and after a semicolon if it splits lines there. */
 const FORMULAS = /(^|[;\t\r\n])(?=["\s]*[=+\-@])/g
 
 /** Quotes a customer's text for CSV. A text that spreadsheets would evaluate as a formula gets an apostrophe in front. */

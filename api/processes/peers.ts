@@ -60,8 +60,7 @@ export class Listeners {
 }
 
 /** One process that does everything. */
-export function noPeers(): Peers {
-  const listeners = new Listeners()
+export function noPeers(listeners = new Listeners()): Peers {
   return {
     holds: () => true,
     holdsPool: () => true,

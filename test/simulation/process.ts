@@ -6,7 +6,7 @@ import type { Database } from '../../api/database/database.ts'
 import { Drivers } from '../../api/drivers/drivers.ts'
 import { Passwords } from '../../api/people/guard/passwords.ts'
 import { Members } from '../../api/processes/members.ts'
-import { Listeners, type Peers, type Topic } from '../../api/processes/peers.ts'
+import { Listeners, noPeers, type Topic } from '../../api/processes/peers.ts'
 import { Secrets } from '../../api/secrets.ts'
 import { openSeam } from './database.ts'
 import type { Faults } from './faults.ts'
@@ -143,7 +143,7 @@ export class Process {
       },
       // Some installations save each step, others only pauses.
       saveEveryMs: installation.saveEveryMs,
-      peers: members ?? alone(listeners),
+      peers: members ?? noPeers(listeners),
       owner: members?.processId ?? actor.name,
       sampleSeconds: installation.sampleSeconds,
       yookassa: new URL('https://shop:key@provider.example.com/v3'),
@@ -183,20 +183,6 @@ export class Process {
 
   hear(topic: Topic, ids: readonly string[]): void {
     this.#listeners.tell(topic, ids)
-  }
-}
-
-/** The peers of a process that is the only one. */
-function alone(listeners: Listeners): Peers {
-  return {
-    holds: () => true,
-    holdsPool: () => true,
-    answering: 1,
-    living: null,
-    ring: (topic, ids = []) => listeners.tell(topic, ids),
-    on: listeners.on.bind(listeners),
-    onShift: () => {},
-    stop: async () => {},
   }
 }
 
